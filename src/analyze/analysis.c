@@ -382,13 +382,13 @@ static int begin(void *whole, struct wmk_print_text *out)
 
 	(void)out;
 	if (analysis->from && (analysis->events & SPANS) != SPANS)
-		return wmk_error_said(-ENODATA, "cannot analyze %s: the trace has no event '%.240s'", module->name,
-				      analysis->events & WMK_EV(SPAN_BEGIN) ? analysis->to : analysis->from);
+		return wmk_errorx(-ENODATA, "cannot analyze %s: the trace has no event '%.240s'", module->name,
+				  analysis->events & WMK_EV(SPAN_BEGIN) ? analysis->to : analysis->from);
 	if (!need || analysis->n_runs > 1)
 		return 0;
-	return wmk_error_said(-ENODATA, "cannot analyze %s: the trace has no event %s (record it: `waymark record %s "
-					"-- COMMAND`)",
-			      module->name, need->names, module->options);
+	return wmk_errorx(-ENODATA, "cannot analyze %s: the trace has no event %s (record it: `waymark record %s "
+				    "-- COMMAND`)",
+			  module->name, need->names, module->options);
 }
 
 static int module_result(struct wmk_analysis *analysis, const struct module_run *run)

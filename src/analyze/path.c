@@ -240,8 +240,8 @@ static int result(void *state, struct wmk_result *result)
 	int err = 0;
 
 	if (!paths->n_slowest && paths->wanted)
-		return wmk_error_said(-ENOENT, "no span '%.80s' ends in the trace (`waymark analyze spans` prints the "
-					       "names of spans)", paths->wanted);
+		return wmk_errorx(-ENOENT, "no span '%.80s' ends in the trace (`waymark analyze spans` prints the "
+					   "names of spans)", paths->wanted);
 	spans = wmk_result_table(result, "spans", "Slowest spans", span_columns, WMK_ARRAY_LEN(span_columns));
 	sums = wmk_result_table(result, "threads", "Threads on the paths", sum_columns, WMK_ARRAY_LEN(sum_columns));
 	steps = wmk_result_table(result, "steps", "Paths, in the order of time", step_columns,

@@ -128,8 +128,8 @@ int wmk_result_sort(struct wmk_result *result, const char *key)
 		if (table->sort >= 0 && table->n_rows)
 			qsort_r(table->cells, table->n_rows, table->n_columns * sizeof(*table->cells), compare, table);
 	}
-	return has_key ? 0 : wmk_error_said(-EINVAL, "no table of this analysis has a column '%.80s' (--json prints "
-						     "the names of the columns)", key);
+	return has_key ? 0 : wmk_errorx(-EINVAL, "no table of this analysis has a column '%.80s' (--json prints "
+						 "the names of the columns)", key);
 }
 
 static void free_rows(struct wmk_result_table *table, uint32_t from)

@@ -128,7 +128,7 @@ int wmk_error(int err, const char *format, ...)
 	return err;
 }
 
-int wmk_error_said(int err, const char *format, ...)
+int wmk_errorx(int err, const char *format, ...)
 {
 	va_list args;
 

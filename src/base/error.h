@@ -24,7 +24,7 @@
 /* Start a new chain with one message. Returns `err` (negative errno). */
 int wmk_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* As wmk_error(), but wmk_error_text() does not append the text of strerror, because the message is complete. */
-int wmk_error_said(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+int wmk_errorx(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* Add the message of an outer layer. Returns `err`. */
 int wmk_error_add(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /*

@@ -243,7 +243,7 @@ static bool descends_from_us(pid_t pid)
 	return false;
 }
 
-void wmk_child_look(struct wmk_child *child)
+void wmk_child_handle_signals(struct wmk_child *child)
 {
 	struct signalfd_siginfo info;
 

@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 struct wmk_child {
-	int signals;             /* a signalfd: poll it, then call wmk_child_look() */
+	int signals;             /* a signalfd: poll it, then call wmk_child_handle_signals() */
 	pid_t pid;               /* 0: not started yet */
 	bool ended;
 	int status;              /* of wait(2), once ended */
@@ -43,7 +43,7 @@ int wmk_child_open(struct wmk_child *child);
 int wmk_child_start(struct wmk_child *child, char *path, char **argv, const char *rundir,
 		    int (*before)(void *data, pid_t pid), void *data);
 /* Handle the pending signals: forward them, and reap processes. */
-void wmk_child_look(struct wmk_child *child);
+void wmk_child_handle_signals(struct wmk_child *child);
 /* Our exit status: that of the program, or 128 + n if signal n killed it. */
 int wmk_child_exit_status(const struct wmk_child *child);
 void wmk_child_close(struct wmk_child *child);

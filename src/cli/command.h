@@ -201,7 +201,7 @@ const char *wmk_cli_color(FILE *out, enum wmk_cli_color color);
 /* Print "waymark: error: ..." with the cause chain on standard error. */
 void wmk_cli_print_error(void);
 /* Print "waymark: ..." on standard error. */
-void wmk_cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void wmk_cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void wmk_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ── help (help.c, manual.c, complete.c) ────────────────────────────────────────────────────────────────────── */

@@ -22,7 +22,7 @@ static int compress_at(char *path, struct wmk_compress_result *done)
 	int parent, err = 0;
 
 	if (trace >= 0 && wmk_read_is_written(trace))
-		err = wmk_error_said(-EBUSY, "the trace is being written (destroy its session first)");
+		err = wmk_errorx(-EBUSY, "the trace is being written (destroy its session first)");
 	if (trace >= 0)
 		close(trace);
 	if (err < 0)

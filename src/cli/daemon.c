@@ -42,7 +42,7 @@ static int take_error(int err)
 		snprintf(sentences[n++], WMK_ERROR_LEN, "%s", sentence);
 	if (!n)
 		return wmk_error(err, "the session daemon refused the request");
-	(has_system_words(err) ? wmk_error : wmk_error_said)(err, "%s", sentences[--n]);
+	(has_system_words(err) ? wmk_error : wmk_errorx)(err, "%s", sentences[--n]);
 	while (n)
 		wmk_error_add(err, "%s", sentences[--n]);
 	return err;

@@ -325,7 +325,7 @@ static struct wmk_follow_process *next_to_look(struct wmk_follow *follow, int64_
 	return NULL;
 }
 
-void wmk_follow_look(struct wmk_follow *follow)
+void wmk_follow_poll(struct wmk_follow *follow)
 {
 	struct wmk_follow_process *process;
 	int64_t now = wmk_clock_ms();
@@ -411,7 +411,7 @@ void wmk_follow_judge(struct wmk_follow *follow)
 {
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->round == follow->round) {
-			/* the program ended after the last wmk_follow_look(): its messages may not be received yet */
+			/* the program ended after the last wmk_follow_poll(): its messages may not be received yet */
 			at = &ended->next;
 			continue;
 		}

@@ -8,7 +8,7 @@
  * existed; else the reason is unknown. Processes that are forked and do not call exec belong to the same program and
  * are not counted again.
  *
- * The result is certain only in this order: call wmk_follow_look(), run wmk_shard until it has no more input, call
+ * The result is certain only in this order: call wmk_follow_poll(), run wmk_shard until it has no more input, call
  * wmk_follow_judge(). In this order, wmk_shard has received all messages of a program before wmk_follow_judge()
  * evaluates the program.
  */
@@ -52,11 +52,11 @@ struct wmk_follow_ended;
 struct wmk_follow_process;
 
 struct wmk_follow {
-	struct wmk_watch watch;          /* poll watch.fd for wmk_follow_wait_ms(), then call wmk_follow_look() */
+	struct wmk_watch watch;          /* poll watch.fd for wmk_follow_wait_ms(), then call wmk_follow_poll() */
 	int error;                       /* -errno: the kernel does not report events; 0: it reports them */
 	char rundir[64];
 	uint64_t serial;                 /* counts programs */
-	uint64_t round;                  /* counts calls of wmk_follow_look() */
+	uint64_t round;                  /* counts calls of wmk_follow_poll() */
 	unsigned living;                 /* processes in the table */
 	struct wmk_follow_process *table[WMK_FOLLOW_BUCKETS];
 	struct wmk_follow_ended *ended;  /* ended programs that are not evaluated yet */
@@ -69,7 +69,7 @@ struct wmk_follow {
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
 /*
  * Watch `pid`, which is forked and has not yet called exec. If the kernel does not allow this, `error` is set, and
- * wmk_follow_look() finds no program.
+ * wmk_follow_poll() finds no program.
  */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 /*
@@ -79,15 +79,15 @@ void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
 /* A process closed its connection and still exists: the process runs another program, or runs as another user. */
 void wmk_follow_left(struct wmk_follow *follow, pid_t pid);
-/* How long to wait for watch.fd before the next wmk_follow_look(), in ms; -1: no limit. */
+/* How long to wait for watch.fd before the next wmk_follow_poll(), in ms; -1: no limit. */
 int wmk_follow_wait_ms(const struct wmk_follow *follow);
-/* Let the next wmk_follow_look() read all environments that are scheduled for later. */
+/* Let the next wmk_follow_poll() read all environments that are scheduled for later. */
 void wmk_follow_hurry(struct wmk_follow *follow);
 /* Receive the events since the last call, and read environments that are due. */
-void wmk_follow_look(struct wmk_follow *follow);
+void wmk_follow_poll(struct wmk_follow *follow);
 /*
- * Call this when wmk_shard has no more input since the latest wmk_follow_look(). Evaluates the programs that had ended
- * before that call of wmk_follow_look().
+ * Call this when wmk_shard has no more input since the latest wmk_follow_poll(). Evaluates the programs that had ended
+ * before that call of wmk_follow_poll().
  */
 void wmk_follow_judge(struct wmk_follow *follow);
 /* Call this after the last wmk_follow_judge(). Adds to the list all programs that still run and have not registered. */

@@ -136,16 +136,16 @@ static void print_result(const struct wmk_cli_import *import, const char *direct
 			 const struct first *first)
 {
 	if (done->assumed & WMK_IMPORT_ASSUMED_YEAR)
-		wmk_cli_say(
+		wmk_cli_note(
 			"dates without a year: assumed the last year that fits before the file's last change (--year "
 			"sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_DAY)
-		wmk_cli_say("times without a date: assumed the day of the file's last change, and the days before it "
-			    "(--boot-time sets it)");
+		wmk_cli_note("times without a date: assumed the day of the file's last change, and the days before it "
+			     "(--boot-time sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORIGIN)
-		wmk_cli_say("times since an unknown origin: assumed the beginning of 1970 (--boot-time sets it)");
+		wmk_cli_note("times since an unknown origin: assumed the beginning of 1970 (--boot-time sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORDER)
-		wmk_cli_say("lines without a time: assumed the time of the previous line");
+		wmk_cli_note("lines without a time: assumed the time of the previous line");
 	if (done->late)
 		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: changed to the times of the "
 			     "previous records",
@@ -156,10 +156,10 @@ static void print_result(const struct wmk_cli_import *import, const char *direct
 			     done->unknown, done->unknown == 1 ? " was" : "s were", import->format, first->number,
 			     wmk_cli_clean(first->file), wmk_cli_clean(first->text));
 	if (directory)
-		wmk_cli_say("%" PRIu64 " record%s in %s", done->records, wmk_cli_plural(done->records),
-			    wmk_cli_clean(directory));
+		wmk_cli_note("%" PRIu64 " record%s in %s", done->records, wmk_cli_plural(done->records),
+			     wmk_cli_clean(directory));
 	else
-		wmk_cli_say("%" PRIu64 " record%s in the log", done->records, wmk_cli_plural(done->records));
+		wmk_cli_note("%" PRIu64 " record%s in the log", done->records, wmk_cli_plural(done->records));
 }
 
 static int make(const struct wmk_cli_import *import, const char *directory, bool is_all, const char *const *files,

@@ -83,12 +83,12 @@ int wmk_cli_store_power_of_two(const struct wmk_cli_option *option, void *at, co
 	while (power < size)
 		power *= 2;
 	if (power != size)
-		wmk_cli_say("--%s %s: rounded up to %s, a power of two", option->name,
-			    wmk_cli_size_text(size, from, sizeof(from)), wmk_cli_size_text(power, to, sizeof(to)));
+		wmk_cli_note("--%s %s: rounded up to %s, a power of two", option->name,
+			     wmk_cli_size_text(size, from, sizeof(from)), wmk_cli_size_text(power, to, sizeof(to)));
 	if (power < option->min) {
 		power = option->min;
-		wmk_cli_say("--%s %s: raised to %s, the minimum", option->name, value,
-			    wmk_cli_size_text(power, to, sizeof(to)));
+		wmk_cli_note("--%s %s: raised to %s, the minimum", option->name, value,
+			     wmk_cli_size_text(power, to, sizeof(to)));
 	}
 	*(uint64_t *)at = power;
 	return 0;

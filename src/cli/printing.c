@@ -144,7 +144,7 @@ void wmk_cli_print_error(void)
 		wmk_cli_color(stderr, WMK_CLI_PLAIN), wmk_error_text(text, sizeof(text)));
 }
 
-void wmk_cli_say(const char *format, ...)
+void wmk_cli_note(const char *format, ...)
 {
 	va_list ap;
 

@@ -39,7 +39,7 @@ static void print_lost(void *data, const char *words)
 {
 	(void)data;
 	fflush(stdout);
-	wmk_cli_say("%s", words);
+	wmk_cli_note("%s", words);
 }
 
 /* ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────── */

@@ -234,7 +234,7 @@ static void on_app(void *data, const struct wmk_app_info *info)
 /* Receive events of the kernel and of applications, in the order that follow.h requires. */
 static void hear(struct wmk_recording *rec, struct wmk_follow *follow, int ms)
 {
-	wmk_follow_look(follow);
+	wmk_follow_poll(follow);
 	for (int turn = 0; wmk_shard_run_once(rec->apps, turn ? 0 : ms) > 0; turn++)
 		if (turn == TURNS_MAX)
 			return;          /* a later call evaluates the programs that have ended */
@@ -255,7 +255,7 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 		WMK_TESTPOINT(record_hears);
 		hear(rec, follow, 0);
 		WMK_TESTPOINT(record_heard);
-		wmk_child_look(child);
+		wmk_child_handle_signals(child);
 	}
 }
 
@@ -270,7 +270,7 @@ static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child
 
 	while ((running = count_running(rec->apps)) && wmk_clock_ms() < end) {
 		hear(rec, follow, 10);
-		wmk_child_look(child);
+		wmk_child_handle_signals(child);
 	}
 	wmk_follow_hurry(follow);
 	hear(rec, follow, 0);
@@ -419,8 +419,8 @@ static int run_record(void *data, char **rest, int n_rest)
 		return WMK_CLI_USAGE;
 	}
 	if (recording.n_subbufs < least) {
-		wmk_cli_say("--num-subbuf %u: raised to %u, the minimum%s", recording.n_subbufs, least,
-			    args->overwrite ? " with --overwrite" : "");
+		wmk_cli_note("--num-subbuf %u: raised to %u, the minimum%s", recording.n_subbufs, least,
+			     args->overwrite ? " with --overwrite" : "");
 		recording.n_subbufs = least;
 	}
 	memcpy(recording.contexts, args->contexts, sizeof(recording.contexts));
@@ -435,8 +435,8 @@ static int run_record(void *data, char **rest, int n_rest)
 			return record(args, &recording, path, rest);
 		status = wmk_error_number();
 		if (status == 0)
-			wmk_error_said(-ENOTSUP, "%s needs a session daemon, which WAYMARK_CLOCK_PLUGIN excludes",
-				       args->url ? "--to" : "--snapshot-on");
+			wmk_errorx(-ENOTSUP, "%s needs a session daemon, which WAYMARK_CLOCK_PLUGIN excludes",
+				   args->url ? "--to" : "--snapshot-on");
 		else
 			wmk_error_add(status, "%s needs a session daemon", args->url ? "--to" : "--snapshot-on");
 		wmk_cli_print_error();

@@ -301,7 +301,7 @@ static bool run_until_end(struct through *t, struct wmk_child *child, bool had_c
 
 	while (!child->ended) {
 		poll(&signals, 1, wmk_record_snapshots_wait_ms(&t->snapshots));
-		wmk_child_look(child);
+		wmk_child_handle_signals(child);
 		look_for_snapshots(t, child);
 	}
 	end = wmk_clock_monotonic() + (uint64_t)grace_ms * 1000000;
@@ -315,7 +315,7 @@ static bool run_until_end(struct through *t, struct wmk_child *child, bool had_c
 		if (now >= end)
 			return true;
 		poll(&signals, 1, (int)((end - now) / 1000000) + 1);
-		wmk_child_look(child);
+		wmk_child_handle_signals(child);
 	}
 	return false;
 }

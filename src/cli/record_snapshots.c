@@ -126,9 +126,9 @@ void wmk_record_snapshots_take(struct wmk_record_snapshots *snapshots, const str
 	}
 	info = waymark_ctl_result_snapshot(daemon->result);
 	add(snapshots, info, reason);
-	wmk_cli_say("snapshot (%s): %llu event record%s, %s in %s", reason, (unsigned long long)info->records,
-		    wmk_cli_plural(info->records), wmk_cli_bytes_text(info->bytes, bytes, sizeof(bytes)),
-		    wmk_cli_clean(info->path));
+	wmk_cli_note("snapshot (%s): %llu event record%s, %s in %s", reason, (unsigned long long)info->records,
+		     wmk_cli_plural(info->records), wmk_cli_bytes_text(info->bytes, bytes, sizeof(bytes)),
+		     wmk_cli_clean(info->path));
 	wmk_daemon_drop(daemon);
 }
 
@@ -162,13 +162,13 @@ void wmk_record_snapshots_print(const struct wmk_record_snapshots *snapshots, co
 	const int status = result->child->status;
 
 	if (WIFSIGNALED(status))
-		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(status),
-			    strsignal(WTERMSIG(status)));
+		wmk_cli_note("%s was killed by signal %d (%s)", result->program, WTERMSIG(status),
+			     strsignal(WTERMSIG(status)));
 	if (snapshots->refused)
-		wmk_cli_say("%u more snapshot%s within 10 s of another one: not recorded", snapshots->refused,
-			    snapshots->refused == 1 ? " was requested" : "s were requested");
+		wmk_cli_note("%u more snapshot%s within 10 s of another one: not recorded", snapshots->refused,
+			     snapshots->refused == 1 ? " was requested" : "s were requested");
 	if (!snapshots->n)
-		wmk_cli_say("no snapshot was recorded");
+		wmk_cli_note("no snapshot was recorded");
 	if (result->args->json)
 		print_json(snapshots, result);
 }

@@ -280,7 +280,7 @@ static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_count
 	return 0;
 }
 
-static void rings_poke(void *rings)
+static void rings_wake(void *rings)
 {
 	wmk_consumer_wake(consumer_of(rings));
 }
@@ -297,7 +297,7 @@ static void trace_close(void *trace)
 	(void)trace;
 }
 
-static const struct wmk_consumer_port_ops outlet_ops = {
+static const struct wmk_consumer_port_ops consumer_ops = {
 	.trace_open = trace_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -307,7 +307,7 @@ static const struct wmk_consumer_port_ops outlet_ops = {
 	.rings_stop = rings_stop,
 	.rings_clear = rings_clear,
 	.rings_counts = rings_counts,
-	.rings_poke = rings_poke,
+	.rings_wake = rings_wake,
 	.rings_close = rings_close,
 	.trace_close = trace_close,
 };
@@ -455,7 +455,7 @@ static int open_parts(struct wmk_recording *rec, const struct wmk_recording_opti
 {
 	struct wmk_clocks clocks;
 	struct wmk_tracing_options tracing = {
-		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = rec, .clocks = &clocks
+		.size = sizeof(tracing), .consumer = &consumer_ops, .consumer_data = rec, .clocks = &clocks
 	};
 	struct wmk_shard_options apps = {
 		.size = sizeof(apps), .keep = true, .on_app = options->on_app, .data = options->data

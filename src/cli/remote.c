@@ -64,8 +64,8 @@ int wmk_cli_remote_exec(const char *host, char *const *arguments)
 	int err;
 
 	if (!*host || *host == '-')
-		return wmk_error_said(-EINVAL, "\"%.100s\" is not a host (give a destination of ssh, such as ann@web1)",
-				      host);
+		return wmk_errorx(-EINVAL, "\"%.100s\" is not a host (give a destination of ssh, such as ann@web1)",
+				  host);
 	line = remote_line(arguments);
 	if (!line)
 		return wmk_error(-ENOMEM, "cannot run a command on %.100s", host);
@@ -73,7 +73,7 @@ int wmk_cli_remote_exec(const char *host, char *const *arguments)
 	err = -errno;
 	free(line);
 	if (err == -ENOENT)
-		return wmk_error_said(err, "cannot run a command on %.100s: %s is not installed (install "
-				      "openssh-client)", host, ssh);
+		return wmk_errorx(err, "cannot run a command on %.100s: %s is not installed (install "
+				  "openssh-client)", host, ssh);
 	return wmk_error(err, "cannot execute %s", ssh);
 }

@@ -41,10 +41,10 @@ int wmk_session_trace_named(const struct wmk_cli_common *common, struct wmk_sess
 		return 0;
 	reply = strstr(wmk_error_text(words, sizeof(words)), "there is no session");
 	if (err == -ENOENT && reply)
-		return wmk_error_add(wmk_error_said(err, "%s", reply), "no such trace or session: \"%.60s\" %s",
+		return wmk_error_add(wmk_errorx(err, "%s", reply), "no such trace or session: \"%.60s\" %s",
 				     common->session, what);
 	if (err == -ENOENT || err == -ECONNREFUSED)
-		return wmk_error_said(err, "no such trace or session: \"%.60s\" %s, and no session has this name",
-				      common->session, what);
+		return wmk_errorx(err, "no such trace or session: \"%.60s\" %s, and no session has this name",
+				  common->session, what);
 	return wmk_error_add(err, "no such trace: \"%.60s\" %s; cannot list sessions", common->session, what);
 }

@@ -146,7 +146,7 @@ static int make_prints(struct run *run)
 static int check_machine(void)
 {
 	if (geteuid() != 0)
-		return wmk_error_said(-EPERM, "only root can record system calls of the kernel");
+		return wmk_errorx(-EPERM, "only root can record system calls of the kernel");
 	return wmk_kspaces_check();
 }
 
@@ -252,7 +252,7 @@ static int attach_other(void *data, int32_t other)
 static int attach(struct run *run, pid_t tid)
 {
 	const pid_t pid = process_of(tid);
-	int err = pid ? attach_thread(run, tid, pid) : wmk_error_said(-ESRCH, "there is no process %d", (int)tid);
+	int err = pid ? attach_thread(run, tid, pid) : wmk_errorx(-ESRCH, "there is no process %d", (int)tid);
 
 	if (err < 0 || !run->args->follow || run->source->has_texts)
 		return err;
@@ -271,7 +271,7 @@ static int begin(struct run *run, char *path, char **argv)
 	if (err == 0)
 		err = run->source->ops->start(run->source);
 	for (unsigned i = 0; i < run->args->n_pids && err == 0 && !run->args->quiet; i++)
-		wmk_cli_say("process %d attached", (int)run->args->pids[i]);
+		wmk_cli_note("process %d attached", (int)run->args->pids[i]);
 	return err;
 }
 
@@ -281,7 +281,7 @@ static void read_signals(struct run *run)
 	struct signalfd_siginfo info;
 
 	if (run->has_command && !run->child.ended)
-		wmk_child_look(&run->child);
+		wmk_child_handle_signals(&run->child);
 	else
 		while (read(run->child.signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			run->is_interrupted |= info.ssi_signo != SIGCHLD;
@@ -378,7 +378,7 @@ static void say_detached(const struct run *run)
 {
 	for (size_t i = 0; i < run->lines.n_slots && run->is_interrupted && !run->args->quiet; i++)
 		if (run->lines.threads[i].is_used)
-			wmk_cli_say("process %u detached", run->lines.threads[i].tid);
+			wmk_cli_note("process %u detached", run->lines.threads[i].tid);
 }
 
 static int trace(struct run *run, char *path, char **argv)
@@ -418,7 +418,7 @@ static int trace(struct run *run, char *path, char **argv)
 }
 
 static const struct wmk_strace_messages messages = {
-	.error = wmk_cli_print_error, .warn = wmk_cli_warn, .say = wmk_cli_say,
+	.error = wmk_cli_print_error, .warn = wmk_cli_warn, .say = wmk_cli_note,
 };
 
 static int run_strace(void *data, char **rest, int n_rest)
@@ -435,8 +435,8 @@ static int run_strace(void *data, char **rest, int n_rest)
 	if (!args->has_columns)
 		args->columns = COLUMN_DEFAULT;
 	if (args->strings > WMK_KPRINT_STRINGS_MAX) {
-		wmk_cli_say("--string-limit %" PRIu64 ": lowered to %u, the maximum", args->strings,
-			    WMK_KPRINT_STRINGS_MAX);
+		wmk_cli_note("--string-limit %" PRIu64 ": lowered to %u, the maximum", args->strings,
+			     WMK_KPRINT_STRINGS_MAX);
 		args->strings = WMK_KPRINT_STRINGS_MAX;
 	}
 	/* (as strace does) */

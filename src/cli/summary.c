@@ -198,15 +198,15 @@ static void print_text(const struct wmk_record_result *result)
 	if (lost[0])
 		strcat(lost, ")");
 	if (result->args->url)
-		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, sent to %s", counts->records,
-			    wmk_cli_plural(counts->records), counts->lost, lost, wmk_cli_clean(result->args->url));
+		wmk_cli_note("%" PRIu64 " record%s, %" PRIu64 " lost%s, sent to %s", counts->records,
+			     wmk_cli_plural(counts->records), counts->lost, lost, wmk_cli_clean(result->args->url));
 	/* a daemon creates the directory when the first application connects */
 	else if (access(result->path, F_OK) < 0)
-		wmk_cli_say("%" PRIu64 " record%s, no trace", counts->records, wmk_cli_plural(counts->records));
+		wmk_cli_note("%" PRIu64 " record%s, no trace", counts->records, wmk_cli_plural(counts->records));
 	else
-		wmk_cli_say("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records,
-			    wmk_cli_plural(counts->records), counts->lost, lost,
-			    wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), result->path);
+		wmk_cli_note("%" PRIu64 " record%s, %" PRIu64 " lost%s, %s in %s", counts->records,
+			     wmk_cli_plural(counts->records), counts->lost, lost,
+			     wmk_cli_bytes_text(counts->bytes, bytes, sizeof(bytes)), result->path);
 }
 
 /* ── JSON ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -378,8 +378,8 @@ void wmk_record_figures(const struct wmk_record_result *result)
 	if (result->args->kallsyms)
 		save_kernel_symbols(result);
 	if (WIFSIGNALED(result->child->status))
-		wmk_cli_say("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
-			    strsignal(WTERMSIG(result->child->status)));
+		wmk_cli_note("%s was killed by signal %d (%s)", result->program, WTERMSIG(result->child->status),
+			     strsignal(WTERMSIG(result->child->status)));
 	if (result->args->json)
 		print_json(result);
 	else

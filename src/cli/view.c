@@ -116,7 +116,7 @@ static int find_trace(const struct view_args *args, struct wmk_session_trace *fo
 	if (rc)
 		return rc;
 	*found = recorded;
-	wmk_cli_say("showing the latest trace: %s", wmk_cli_clean(found->path));
+	wmk_cli_note("showing the latest trace: %s", wmk_cli_clean(found->path));
 	return 0;
 }
 

@@ -207,7 +207,7 @@ int wmk_consumer_reclaim(struct wmk_consumer *consumer, const void *from, uint64
 	if (err == -ENOENT)
 		return unknown();
 	if (err == -EOPNOTSUPP)
-		return wmk_error_said(err, "the file system of the buffers cannot release parts of a file");
+		return wmk_errorx(err, "the file system of the buffers cannot release parts of a file");
 	return err < 0 ? wmk_error(err, "the memory of some buffers could not be given back: %s", strerror(-err)) : 0;
 }
 

@@ -102,7 +102,7 @@ struct wmk_consumer_options {
 struct wmk_consumer_stats {
 	struct wmk_counts counts;                     /* `bytes`: on disk, all files */
 	struct wmk_counts earlier;                    /* of one channel: the part of `counts` in closed chunks */
-	int sink_error;                               /* the latest error of the output, -errno; 0: none */
+	int output_error;                               /* the latest error of the output, -errno; 0: none */
 	/* 1: the last packet of a stream could not be written; the consumer retries it */
 	int stuck;
 	char words[240];                              /* text of the first error; empty: none */

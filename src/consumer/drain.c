@@ -34,7 +34,7 @@ void wmk_stream_write_failed(struct wmk_stream *stream, int err)
 
 	stream->stuck = true;
 	now->counts.sink_errors++;
-	now->sink_error = err;
+	now->output_error = err;
 	if (!now->words[0])
 		wmk_error_text(now->words, sizeof(now->words));
 	wmk_error_clear();
@@ -434,6 +434,6 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 		check_file(consumer, stream);
 		err = mode == WMK_DRAIN_END ? end_stream(consumer, stream) : write_counts(consumer, stream);
 		if (err < 0 || (mode == WMK_DRAIN_END && wmk_stream_unwritten(stream)))
-			result->err = err < 0 ? err : stream->group->now.sink_error;
+			result->err = err < 0 ? err : stream->group->now.output_error;
 	}
 }

@@ -140,8 +140,8 @@ static int check_request(const struct wmk_consumer_server *server, const struct 
 		of_user += work->is.uid == is->uid;
 	}
 	if (all >= WMK_SERVER_OUTPUT_WORK_MAX || (is->uid != 0 && of_user >= WMK_SERVER_OUTPUT_WORK_USER))
-		return wmk_error_said(-EAGAIN, "%u requests about outputs of user %llu wait for a disk", of_user,
-				      (unsigned long long)is->uid);
+		return wmk_errorx(-EAGAIN, "%u requests about outputs of user %llu wait for a disk", of_user,
+				  (unsigned long long)is->uid);
 	return 0;
 }
 
@@ -175,7 +175,7 @@ static void answer(struct wmk_server_output_work *work)
 {
 	struct wmk_consumer_server *server = work->server;
 
-	wmk_server_outputs_look(server, work->is.path);
+	wmk_server_outputs_rescan(server, work->is.path);
 	if (work->err == 0 && work->type == WMK_CONSUMERD_OUTPUT_END)
 		wmk_server_senders_beside(server, work->is.path, work->is.uid, work->is.gid);
 	if (work->err < 0)

@@ -77,7 +77,7 @@ static void on_changed(void *data, bool look)
 {
 	const struct wmk_server_output *output = data;
 
-	(look ? wmk_sender_look : wmk_sender_wake)(output->sender);
+	(look ? wmk_sender_rescan : wmk_sender_wake)(output->sender);
 }
 
 /* The sender has removed files: the spool has room again. The sender's thread. */
@@ -219,11 +219,11 @@ struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace)
 	return trace->output->output;
 }
 
-void wmk_server_outputs_look(struct wmk_consumer_server *server, const char *path)
+void wmk_server_outputs_rescan(struct wmk_consumer_server *server, const char *path)
 {
 	for (struct wmk_server_output *output = server->outputs; output; output = output->next)
 		if (output->sender && strcmp(output->path, path) == 0)
-			wmk_sender_look(output->sender);
+			wmk_sender_rescan(output->sender);
 }
 
 void wmk_server_output_cleared(struct wmk_server_trace *trace)

@@ -31,7 +31,7 @@ struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
  * Called after a request has changed the directory of an output. If the output has a sender, the sender reads the
  * directory again.
  */
-void wmk_server_outputs_look(struct wmk_consumer_server *server, const char *path);
+void wmk_server_outputs_rescan(struct wmk_consumer_server *server, const char *path);
 /* The output was cleared, so it is no longer full. */
 void wmk_server_output_cleared(struct wmk_server_trace *trace);
 /* The `requested` of struct wmk_consumer_options. `trace`: a struct wmk_server_trace. The trace's thread. */

@@ -14,7 +14,7 @@ static void stats_out(const struct wmk_consumer_stats *from, struct wmk_consumer
 	*to = (struct wmk_consumerd_stats){
 		.counts = from->counts,
 		.earlier = from->earlier,
-		.sink_error = (uint32_t)-from->sink_error,
+		.output_error = (uint32_t)-from->output_error,
 		.stuck = from->stuck,
 		.words = from->words,
 	};

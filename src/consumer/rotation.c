@@ -48,10 +48,10 @@ void wmk_consumer_cut_expire(struct wmk_consumer *consumer, bool now)
 static int check_sources(const struct wmk_consumer *consumer)
 {
 	if (!consumer->options.output || !consumer->options.output->ops->rotate)
-		return wmk_error_said(-ENOTSUP, "this trace output cannot be rotated");
+		return wmk_errorx(-ENOTSUP, "this trace output cannot be rotated");
 	for (size_t i = 0; i < consumer->n_streams; i++)
 		if (!consumer->streams[i]->source->ops->chunk_begin)
-			return wmk_error_said(-ENOTSUP, "stream %.60s cannot be rotated", consumer->streams[i]->name);
+			return wmk_errorx(-ENOTSUP, "stream %.60s cannot be rotated", consumer->streams[i]->name);
 	return 0;
 }
 

@@ -35,9 +35,9 @@ static int corrupt(const struct ring_source *ring)
 
 	if (!wrong)
 		return -EIO;
-	return wmk_error_said(-EIO, "%s is %llu, out of range %llu to %llu", wrong->what,
-			      (unsigned long long)wrong->found, (unsigned long long)wrong->least,
-			      (unsigned long long)wrong->most);
+	return wmk_errorx(-EIO, "%s is %llu, out of range %llu to %llu", wrong->what,
+			  (unsigned long long)wrong->found, (unsigned long long)wrong->least,
+			  (unsigned long long)wrong->most);
 }
 
 static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *packet)

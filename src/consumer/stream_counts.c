@@ -18,8 +18,8 @@ uint64_t wmk_stream_lost(struct wmk_stream *stream)
 void wmk_consumer_stats_add(struct wmk_consumer_stats *sum, const struct wmk_consumer_stats *more)
 {
 	wmk_counts_add(&sum->counts, &more->counts);
-	if (more->sink_error)
-		sum->sink_error = more->sink_error;
+	if (more->output_error)
+		sum->output_error = more->output_error;
 	sum->stuck |= more->stuck;
 	if (!sum->words[0])
 		memcpy(sum->words, more->words, sizeof(sum->words));

@@ -411,7 +411,7 @@ static void parse_error(struct sequence *of, const char *at, int err, const char
 	while (line > of->text && line[-1] != '\n')
 		line--;
 	wmk_ctf_at(where, of->name, 1 + count_lines(of->text, (size_t)(line - of->text)), (uint32_t)(at - line) + 1);
-	of->in.to->err = wmk_error_said(err, "%sfragment %u is not JSON: %s", where, of->number, words);
+	of->in.to->err = wmk_errorx(err, "%sfragment %u is not JSON: %s", where, of->number, words);
 }
 
 static void ends_early(struct sequence *of, const char *text, size_t len)
@@ -496,13 +496,13 @@ static void read_sequence(struct sequence *of, const char *text, size_t len)
 		if (*text == SEPARATOR && !is_blank(text + 1, (size_t)(next - text) - 1))
 			read_fragment(of, text + 1, (size_t)(next - text) - 1, next == end);
 		else if (*text != SEPARATOR && !is_blank(text, (size_t)(next - text)))
-			to->err = wmk_error_said(-EPROTO,
-						 "%s:1:1: expected a record separator (0x1e) before the first fragment",
-						 of->name);
+			to->err = wmk_errorx(-EPROTO,
+					     "%s:1:1: expected a record separator (0x1e) before the first fragment",
+					     of->name);
 		of->in.line += count_lines(text, (size_t)(next - text));
 	}
 	if (to->err >= 0 && of->number == 0) {
-		to->err = wmk_error_said(-EPROTO, "%s: expected a preamble, found no fragment", of->name);
+		to->err = wmk_errorx(-EPROTO, "%s: expected a preamble, found no fragment", of->name);
 		of->is_cut = true;
 	}
 }

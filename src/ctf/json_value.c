@@ -90,7 +90,7 @@ void wmk_ctf_json_error(const struct wmk_ctf_json_at *at, int err, const char *f
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
 	no_controls(words);
-	at->in->to->err = wmk_error_said(err, "%s", words);
+	at->in->to->err = wmk_errorx(err, "%s", words);
 	if (*where)
 		wmk_error_add(err, "%s", where);
 }

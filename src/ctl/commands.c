@@ -46,7 +46,7 @@ int wmk_ctl_home(char *buf, size_t size)
 		home = found ? found->pw_dir : NULL;
 	}
 	if (!home || *home != '/')
-		return wmk_error_said(-ENOENT, "cannot find your home directory: set HOME");
+		return wmk_errorx(-ENOENT, "cannot find your home directory: set HOME");
 	if (strlen(home) >= size)
 		return wmk_error(-ENAMETOOLONG, "the path of your home directory has more than %zu bytes", size - 1);
 	strcpy(buf, home);

@@ -51,9 +51,9 @@ static int peer_check(int sock, const char *path, bool named)
 		return wmk_error(-errno, "cannot get the user of the process that listens on %s", path);
 	if (peer.uid == 0 || peer.uid == geteuid() || (named && geteuid() == 0))
 		return 0;
-	return wmk_error_said(-EACCES,
-			      "the process that listens on %s belongs to user %u: only root or you are allowed", path,
-			      (unsigned)peer.uid);
+	return wmk_errorx(-EACCES,
+			  "the process that listens on %s belongs to user %u: only root or you are allowed", path,
+			  (unsigned)peer.uid);
 }
 
 /* Return a connected socket, or -errno. */
@@ -159,9 +159,9 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 	int sock = socket_connect(ctl->rundir, endpoint->named, deadline);
 	if (sock >= 0 && options->recover) {
 		close(sock);
-		return wmk_error_said(-EBUSY,
-				      "a session daemon runs for %s: a recovery needs a runtime directory of its own",
-				      ctl->rundir);
+		return wmk_errorx(-EBUSY,
+				  "a session daemon runs for %s: a recovery needs a runtime directory of its own",
+				  ctl->rundir);
 	}
 	if (sock >= 0 || !has_no_listener(sock))
 		return sock;

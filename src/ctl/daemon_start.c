@@ -83,14 +83,14 @@ static int program_find(const char *named, char *buf, size_t size)
 			return wmk_error(-errno, "cannot start the session daemon %s", named);
 		return is_program(buf)
 			       ? 0
-			       : wmk_error_said(-EACCES, "cannot start the session daemon %s: not an executable file",
-						named);
+			       : wmk_errorx(-EACCES, "cannot start the session daemon %s: not an executable file",
+					    named);
 	}
 	if (beside_us(buf, size) || in_path(buf, size))
 		return 0;
-	return wmk_error_said(-ENOENT, "no session daemon runs, and the program " PROGRAM
-				       " is neither beside this program nor in PATH: install it, or "
-				       "set WAYMARK_SESSIOND");
+	return wmk_errorx(-ENOENT, "no session daemon runs, and the program " PROGRAM
+				   " is neither beside this program nor in PATH: install it, or "
+				   "set WAYMARK_SESSIOND");
 }
 
 /* ── make its environment ────────────────────────────────────────────────────────────────────────────── */
@@ -229,7 +229,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 		if ((unsigned char)words[i] < 0x20 || words[i] == 0x7f)
 			words[i] = ' ';
 	if (len > 1)
-		return wmk_error_add(wmk_error_said(-ECHILD, "%s", words + 1), "the session daemon %s did not start",
+		return wmk_error_add(wmk_errorx(-ECHILD, "%s", words + 1), "the session daemon %s did not start",
 				     program);
 	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a message", program);
 }

@@ -66,7 +66,7 @@ static int text_read(int fd, char **text, size_t *len)
 			return 0;
 		*len += n > 0 ? (size_t)n : 0;
 	}
-	return wmk_error_said(-EAGAIN, "another process is writing to it");
+	return wmk_errorx(-EAGAIN, "another process is writing to it");
 }
 
 static int saved_read(struct loading *l, const char *text, size_t len)
@@ -83,8 +83,8 @@ static int saved_read(struct loading *l, const char *text, size_t len)
 	err = wmk_ctl_name_check(saved.session.name);
 	if (err == 0 && l->options->session && *l->options->session &&
 	    strcmp(saved.session.name, l->options->session) != 0)
-		err = wmk_error_said(-ENOENT, "it contains session '%s', not '%s'", saved.session.name,
-				     l->options->session);
+		err = wmk_errorx(-ENOENT, "it contains session '%s', not '%s'", saved.session.name,
+				 l->options->session);
 	if (err < 0)
 		return err;
 	session = wmk_arena_append(&l->arena, &l->sessions, sizeof(*session));
@@ -144,9 +144,9 @@ static int directory_read(struct loading *l, int dir, const char *path)
 	if (n < 0)
 		return wmk_error(-errno, "cannot read the directory %s", path);
 	if (n == 0)
-		err = wmk_error_said(-ENOENT, "no saved sessions in %s", path);
+		err = wmk_errorx(-ENOENT, "no saved sessions in %s", path);
 	if (n > (int)FILES_MAX)
-		err = wmk_error_said(-E2BIG, "%s contains %d sessions: at most %u are allowed", path, n, FILES_MAX);
+		err = wmk_errorx(-E2BIG, "%s contains %d sessions: at most %u are allowed", path, n, FILES_MAX);
 	for (int i = 0; i < n; i++) {
 		if (err == 0)
 			err = entry_read(l, dir, path, entries[i]->d_name);

@@ -128,7 +128,7 @@ int wmk_ctl_error_chain(int err, char *words)
 
 		/* A truncated line may end in a colon. */
 		if (*sentence) {
-			(first ? wmk_error_said : wmk_error_add)(err, "%s", sentence);
+			(first ? wmk_errorx : wmk_error_add)(err, "%s", sentence);
 			first = false;
 		}
 		*at = '\0';

@@ -118,7 +118,7 @@ static int temporary_open(int dir, char *name, size_t size)
 		if (fd >= 0 || errno != EEXIST)
 			return fd < 0 ? wmk_error(-errno, "cannot create a file") : fd;
 	}
-	return wmk_error_said(-EEXIST, "too many temporary files (.waymark-*.tmp): remove them");
+	return wmk_errorx(-EEXIST, "too many temporary files (.waymark-*.tmp): remove them");
 }
 
 static int write_all(int fd, const char *text, size_t len)
@@ -261,7 +261,7 @@ int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_opti
 	if (err == 0)
 		err = waymark_ctl_list_sessions(ctl, o.session, &listed);
 	if (err == 0 && listed->n_sessions == 0)
-		err = wmk_error_said(-ENOENT, "there is no session to save");
+		err = wmk_errorx(-ENOENT, "there is no session to save");
 	if (err == 0 && !(result = wmk_ctl_result_new(&wmk_ctl_files_reply_object)))
 		err = -ENOMEM;
 	if (err == 0)

@@ -188,7 +188,7 @@ static void keep_low_numbers(struct wmk_sessiond_rundir_starter *starter)
 static int run(const struct options *options, struct wmk_sessiond_rundir_starter *starter)
 {
 	char rundir[PATH_MAX], consumerd[PATH_MAX], sessions[PATH_MAX];
-	int handed[WMK_SESSIOND_SOCKETS];
+	int inherited[WMK_SESSIOND_SOCKETS];
 	struct wmk_limits limits;
 	struct wmk_server_options server = {
 		.size = sizeof(server),
@@ -196,13 +196,13 @@ static int run(const struct options *options, struct wmk_sessiond_rundir_starter
 		.version = WAYMARK_VERSION,
 		.consumerd = options->consumerd,
 		.recovered = options->recover,
-		.handed = handed,
+		.inherited = inherited,
 		.limits = &limits,
 		.limits_file = options->limits ? options->limits : WAYMARK_LIMITS,
 		.starter = starter,
 		.say = options->background ? NULL : say,
 	};
-	int err = wmk_sessiond_rundir_handed(handed);
+	int err = wmk_sessiond_rundir_inherited(inherited);
 
 	if (err == 0)
 		err = limits_load(options, &limits);

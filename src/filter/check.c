@@ -13,8 +13,8 @@
 
 int wmk_filter_wrong(const struct wmk_filter_expr *expr, const struct wmk_node *node, const char *what)
 {
-	return wmk_error_said(-EINVAL, "column %u, '%.*s': %s", node->column, node->len > 40 ? 40 : (int)node->len,
-			      expr->text + node->column - 1, what);
+	return wmk_errorx(-EINVAL, "column %u, '%.*s': %s", node->column, node->len > 40 ? 40 : (int)node->len,
+			  expr->text + node->column - 1, what);
 }
 
 static int wrong(const struct wmk_compiler *c, const struct wmk_node *node, const char *what)
@@ -53,7 +53,7 @@ const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *e
 	return &expr->by_number[number]->name;
 }
 
-bool wmk_filter_name_asked(const struct wmk_filter_expr *expr, unsigned number)
+bool wmk_filter_name_is_tested(const struct wmk_filter_expr *expr, unsigned number)
 {
 	return is_asked_for(expr, wmk_filter_name_of(expr, number));
 }
@@ -71,7 +71,7 @@ static int add_input(struct wmk_compiler *c, const struct wmk_node *node, const 
 		i++;
 	if (i == c->n_inputs) {
 		if (i == WMK_FILTER_INPUTS_MAX)
-			return wmk_error_said(-E2BIG, "the filter reads more than %u fields", WMK_FILTER_INPUTS_MAX);
+			return wmk_errorx(-E2BIG, "the filter reads more than %u fields", WMK_FILTER_INPUTS_MAX);
 		c->inputs[c->n_inputs++] = *input;
 	}
 	wmk_typed_of(c, node)->input = (uint8_t)i;

@@ -11,7 +11,7 @@
 static void too_much(struct wmk_code *code, const char *what)
 {
 	if (!code->err)
-		code->err = wmk_error_said(-E2BIG, "the filter is too large: %s", what);
+		code->err = wmk_errorx(-E2BIG, "the filter is too large: %s", what);
 }
 
 struct wmk_filter_insn *wmk_code_emit(struct wmk_code *code, unsigned op, unsigned dst, unsigned a, unsigned b,

@@ -92,7 +92,7 @@ void wmk_filter_expr_free(struct wmk_filter_expr *expr);
  */
 unsigned wmk_filter_n_names(const struct wmk_filter_expr *expr);
 const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number);
-bool wmk_filter_name_asked(const struct wmk_filter_expr *expr, unsigned number);
+bool wmk_filter_name_is_tested(const struct wmk_filter_expr *expr, unsigned number);
 /* Start a chain of causes with the place of a name: "column 3, 'amonut': ...". Returns -EINVAL. */
 int wmk_filter_name_wrong(const struct wmk_filter_expr *expr, unsigned number, const char *what);
 

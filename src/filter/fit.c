@@ -62,7 +62,7 @@ int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing)
 
 	*missing = -1;
 	for (unsigned i = 0; fit->tried && !is_wrong && i < wmk_filter_n_names(fit->expr); i++) {
-		if (fit->names[i] == FITS || wmk_filter_name_asked(fit->expr, i))
+		if (fit->names[i] == FITS || wmk_filter_name_is_tested(fit->expr, i))
 			continue;
 		if (fit->names[i] == NOWHERE)
 			*missing = (int)i;

@@ -81,8 +81,8 @@ static int take_fraction(const char *begin, struct wmk_token *token)
 	if (len >= sizeof(copy) || !c) {
 		if (c)
 			freelocale(c);
-		return wmk_error_said(c ? -EINVAL : -ENOMEM, "column %u: the number has more than %zu digits",
-				      token->column, sizeof(copy) - 1);
+		return wmk_errorx(c ? -EINVAL : -ENOMEM, "column %u: the number has more than %zu digits",
+				  token->column, sizeof(copy) - 1);
 	}
 	memcpy(copy, begin, len);
 	copy[len] = '\0';
@@ -113,10 +113,10 @@ static int take_number(const char *begin, struct wmk_token *token)
 	for (; digit_of(*at) < (int)base; at++)
 		if (__builtin_mul_overflow(token->number, (uint64_t)base, &token->number) ||
 		    __builtin_add_overflow(token->number, (uint64_t)digit_of(*at), &token->number))
-			return wmk_error_said(-EINVAL, "column %u: the number is above 18446744073709551615",
-					      token->column);
+			return wmk_errorx(-EINVAL, "column %u: the number is above 18446744073709551615",
+					  token->column);
 	if (first >= (int)base || in_name(*at))
-		return wmk_error_said(
+		return wmk_errorx(
 			-EINVAL, "column %u: '%.*s' is not a number", token->column,
 			(int)strspn(begin, DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"), begin);
 	token->kind = WMK_TOKEN_NUMBER;
@@ -177,17 +177,17 @@ static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk
 		if (c == '\\') {
 			c = escaped(&at);
 			if (c < 0)
-				return wmk_error_said(-EINVAL,
-						      "column %u: unknown escape sequence in a text",
-						      token->column + (uint32_t)(at - begin) - 1);
+				return wmk_errorx(-EINVAL,
+						  "column %u: unknown escape sequence in a text",
+						  token->column + (uint32_t)(at - begin) - 1);
 		}
 		if (c == '*' || c == '\\')
 			*to++ = '\\';
 		*to++ = (char)c;
 	}
 	if (!*at)
-		return wmk_error_said(-EINVAL, "column %u: unterminated text: the closing '\"' is missing",
-				      token->column);
+		return wmk_errorx(-EINVAL, "column %u: unterminated text: the closing '\"' is missing",
+				  token->column);
 	token->text_len = (uint32_t)(to - token->text);
 	token->len = (uint32_t)(at + 1 - begin);
 	return 0;
@@ -204,7 +204,7 @@ static int take_character(const char *begin, struct wmk_token *token)
 			c = escaped(&at);
 	}
 	if (c <= 0 || *at != '\'' || at == begin + 1)
-		return wmk_error_said(-EINVAL, "column %u: expected one character and a closing '", token->column);
+		return wmk_errorx(-EINVAL, "column %u: expected one character and a closing '", token->column);
 	token->kind = WMK_TOKEN_NUMBER;
 	token->number = (uint64_t)(int64_t)(signed char)c;
 	token->len = (uint32_t)(at + 1 - begin);
@@ -237,8 +237,8 @@ int wmk_filter_lex(struct wmk_filter_expr *expr, uint32_t *at, struct wmk_token 
 	} else if (*begin == '\'') {
 		err = take_character(begin, token);
 	} else if (!strchr("|&=!<>+-*/%^~?:()[].,", *begin)) {
-		return wmk_error_said(-EINVAL, "column %u: unexpected character '%.1s'", token->column,
-				      (*begin & 0x80) || *begin < ' ' ? "?" : begin);
+		return wmk_errorx(-EINVAL, "column %u: unexpected character '%.1s'", token->column,
+				  (*begin & 0x80) || *begin < ' ' ? "?" : begin);
 	}
 	for (size_t i = 0; token->kind == WMK_TOKEN_OP && i < WMK_ARRAY_LEN(two); i++)
 		if (!strncmp(begin, two[i], 2))

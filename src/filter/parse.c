@@ -47,10 +47,10 @@ static bool is(const struct filter_parser *p, const char *op)
 static int expected(const struct filter_parser *p, const char *what)
 {
 	if (p->token.kind == WMK_TOKEN_END)
-		return wmk_error_said(-EINVAL, "column %u: expected %s, found the end of the filter",
-				      p->token.column, what);
-	return wmk_error_said(-EINVAL, "column %u: expected %s, found '%.*s'", p->token.column, what,
-			      p->token.len > 40 ? 40 : (int)p->token.len, text_of(p));
+		return wmk_errorx(-EINVAL, "column %u: expected %s, found the end of the filter",
+				  p->token.column, what);
+	return wmk_errorx(-EINVAL, "column %u: expected %s, found '%.*s'", p->token.column, what,
+			  p->token.len > 40 ? 40 : (int)p->token.len, text_of(p));
 }
 
 /* Skip the operator `op`; -EINVAL if the current token is another token. */
@@ -92,8 +92,8 @@ static int steps(struct filter_parser *p, struct wmk_node *made)
 		const bool is_member = is(p, ".");
 
 		if (name->n_steps == WMK_FILTER_PATH_MAX)
-			return wmk_error_said(-EINVAL, "column %u: a field has at most %u names and indexes",
-					      p->token.column, WMK_FILTER_PATH_MAX);
+			return wmk_errorx(-EINVAL, "column %u: a field has at most %u names and indexes",
+					  p->token.column, WMK_FILTER_PATH_MAX);
 		err = next(p);
 		if (err >= 0 && p->token.kind != (is_member ? WMK_TOKEN_NAME : WMK_TOKEN_NUMBER))
 			err = expected(p, is_member ? "the name of a member" : "the number of an element");
@@ -132,8 +132,8 @@ static int field(struct filter_parser *p, enum wmk_node_kind kind, struct wmk_no
 		return next(p);
 	}
 	if (strcmp(p->token.text, "ctx") != 0)
-		return wmk_error_said(-EINVAL, "column %u: unknown name '$%.40s': use $ctx.NAME or $event",
-				      p->token.column, p->token.text);
+		return wmk_errorx(-EINVAL, "column %u: unknown name '$%.40s': use $ctx.NAME or $event",
+				  p->token.column, p->token.text);
 	made->name.scope = WMK_FILTER_CONTEXT;
 	err = next(p);
 	if (err >= 0 && !is(p, "."))
@@ -214,15 +214,15 @@ static int close(const struct filter_parser *p, struct wmk_node *made)
 			if (made->depth <= at->depth)
 				made->depth = (uint16_t)(at->depth + 1);
 	if (made->depth > WMK_FILTER_TREE)
-		return wmk_error_said(-EINVAL, "column %u: more than %u operators nested or in a row",
-				      p->token.column, WMK_FILTER_TREE);
+		return wmk_errorx(-EINVAL, "column %u: more than %u operators nested or in a row",
+				  p->token.column, WMK_FILTER_TREE);
 	return 0;
 }
 
 static int too_deep(const struct filter_parser *p)
 {
-	return wmk_error_said(-EINVAL, "column %u: more than %u nested expressions", p->token.column,
-			      WMK_FILTER_DEPTH);
+	return wmk_errorx(-EINVAL, "column %u: more than %u nested expressions", p->token.column,
+			  WMK_FILTER_DEPTH);
 }
 
 static int unary(struct filter_parser *p, struct wmk_node **result)
@@ -296,8 +296,8 @@ static int list(struct filter_parser *p, struct wmk_node **first)
 		if (err < 0)
 			break;
 		if (!is_literal(*last))
-			return wmk_error_said(-EINVAL, "column %u: a list may contain only numbers and texts",
-					      (*last)->column);
+			return wmk_errorx(-EINVAL, "column %u: a list may contain only numbers and texts",
+					  (*last)->column);
 		last = &(*last)->next;
 		if (is(p, "]"))
 			return next(p);
@@ -376,7 +376,7 @@ int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr)
 	int err;
 
 	if (strnlen(text, WMK_FILTER_TEXT_MAX + 1) > WMK_FILTER_TEXT_MAX)
-		return wmk_error_said(-EINVAL, "the filter has more than %u bytes", WMK_FILTER_TEXT_MAX);
+		return wmk_errorx(-EINVAL, "the filter has more than %u bytes", WMK_FILTER_TEXT_MAX);
 	p.expr = calloc(1, sizeof(*p.expr));
 	if (!p.expr || !(p.expr->text = strdup(text))) {
 		free(p.expr);
@@ -384,7 +384,7 @@ int wmk_filter_parse(const char *text, struct wmk_filter_expr **expr)
 	}
 	err = next(&p);
 	if (err >= 0 && p.token.kind == WMK_TOKEN_END)
-		err = wmk_error_said(-EINVAL, "the filter is empty");
+		err = wmk_errorx(-EINVAL, "the filter is empty");
 	if (err >= 0)
 		err = expression(&p, &p.expr->root);
 	if (err >= 0 && p.token.kind != WMK_TOKEN_END)

@@ -296,8 +296,8 @@ int wmk_certificates_init(const char *directory, const char *const names[], size
 	int err;
 
 	if (!list)
-		return wmk_error_said(-EINVAL, "a certificate cannot have these names of the relay (give names of "
-				      "machines or IP addresses)");
+		return wmk_errorx(-EINVAL, "a certificate cannot have these names of the relay (give names of "
+				  "machines or IP addresses)");
 	err = make_directories(directory);
 	if (err == 0)
 		err = path_in(peers, directory, "", "peers", "");
@@ -371,15 +371,15 @@ int wmk_certificates_enroll(const char *directory, const char *name, enum wmk_pe
 	int err;
 
 	if (!wmk_peer_name_is_valid(name))
-		return wmk_error_said(-EINVAL, "\"%.100s\" cannot be the name of a peer (1 to 63 letters, digits, '-', "
-				      "'_' and '.'; the first is a letter, a digit or '_')", name);
+		return wmk_errorx(-EINVAL, "\"%.100s\" cannot be the name of a peer (1 to 63 letters, digits, '-', "
+				  "'_' and '.'; the first is a letter, a digit or '_')", name);
 	err = open_authority(directory, &authority);
 	if (err == 0)
 		err = path_in(path, directory, "peers/", name, ".crt");
 	if (err == 0 && access(path, F_OK) == 0)
 		former = read_certificate(path);
 	if (former && !is_expired(former))
-		err = wmk_error_said(-EEXIST, "%s has a certificate already (revoke it first)", name);
+		err = wmk_errorx(-EEXIST, "%s has a certificate already (revoke it first)", name);
 	if (err == 0)
 		err = enroll(directory, &authority, name, role, days, output);
 	X509_free(former);
@@ -425,14 +425,14 @@ int wmk_certificates_revoke(const char *directory, const char *name)
 	int err;
 
 	if (!wmk_peer_name_is_valid(name))
-		return wmk_error_said(-EINVAL, "\"%.100s\" cannot be the name of a peer", name);
+		return wmk_errorx(-EINVAL, "\"%.100s\" cannot be the name of a peer", name);
 	err = open_authority(directory, &authority);
 	if (err == 0)
 		err = path_in(peer, directory, "peers/", name, ".crt");
 	if (err == 0)
 		err = path_in(path, directory, "", "revoked", ".crl");
 	if (err == 0 && access(peer, F_OK) < 0)
-		err = wmk_error_said(-ENOENT, "%s has no certificate (`waymark relay status` lists all)", name);
+		err = wmk_errorx(-ENOENT, "%s has no certificate (`waymark relay status` lists all)", name);
 	if (err == 0)
 		certificate = read_certificate(peer);
 	if (err == 0)

@@ -335,8 +335,8 @@ static int verify_chain(struct wmk_link *link, X509 *certificate)
 	ERR_clear_error();
 	if (result == X509_V_OK)
 		return 0;
-	return wmk_error_said(-EACCES, "the certificate \"%s\" is refused: %s (`waymark relay enroll` makes a new one)",
-			      link->peer, X509_verify_cert_error_string(result));
+	return wmk_errorx(-EACCES, "the certificate \"%s\" is refused: %s (`waymark relay enroll` makes a new one)",
+			  link->peer, X509_verify_cert_error_string(result));
 }
 
 int wmk_link_verify(struct wmk_link *link)
@@ -348,13 +348,13 @@ int wmk_link_verify(struct wmk_link *link)
 		return 0;
 	certificate = SSL_get1_peer_certificate(link->ssl);
 	if (!certificate)
-		return wmk_error_said(-EACCES, "no certificate was presented (`waymark relay enroll` makes one)");
+		return wmk_errorx(-EACCES, "no certificate was presented (`waymark relay enroll` makes one)");
 	subject_value(certificate, NID_commonName, link->peer);
 	subject_value(certificate, NID_organizationalUnitName, link->role);
 	err = verify_chain(link, certificate);
 	X509_free(certificate);
 	if (err == 0 && !wmk_peer_name_is_valid(link->peer))
-		return wmk_error_said(-EACCES, "the certificate is refused: its CN cannot name a directory");
+		return wmk_errorx(-EACCES, "the certificate is refused: its CN cannot name a directory");
 	return err;
 }
 

@@ -25,8 +25,8 @@ static int path_of(const char *variable, const char *name, char *path, size_t si
 		user = home && *home == '/' ? NULL : getpwuid(geteuid());
 		home = user ? user->pw_dir : home;
 		if (!home || *home != '/')
-			return wmk_error_said(-ENOENT, "cannot find the home directory of user %lu (set %s)",
-					      (unsigned long)geteuid(), variable);
+			return wmk_errorx(-ENOENT, "cannot find the home directory of user %lu (set %s)",
+					  (unsigned long)geteuid(), variable);
 		len = snprintf(path, size, "%s/.config/waymark/%s", home, name);
 	}
 	return (size_t)len < size ? 0 : wmk_error(-ENAMETOOLONG, "the path of %s is too long", name);

@@ -32,7 +32,7 @@ int wmk_tls_error(int err, const char *format, ...)
 	ERR_clear_error();
 	if (!first)
 		return wmk_error(err, "%s", text);
-	wmk_error_said(err, "%s", ERR_reason_error_string(first) ? ERR_reason_error_string(first) : "error of OpenSSL");
+	wmk_errorx(err, "%s", ERR_reason_error_string(first) ? ERR_reason_error_string(first) : "error of OpenSSL");
 	return wmk_error_add(err, "%s", text);
 }
 
@@ -88,7 +88,7 @@ static int check_key_file(const char *path)
 	if (stat(path, &st) < 0)
 		return wmk_error(-errno, "cannot read %s", path);
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
-		return wmk_error_said(-EACCES, "other users can read the key in %s (chmod 600 %s)", path, path);
+		return wmk_errorx(-EACCES, "other users can read the key in %s (chmod 600 %s)", path, path);
 	return 0;
 }
 

@@ -105,13 +105,13 @@ API int waymark_ctf_add(struct waymark_ctf *ctf, const char *path)
 	int err;
 
 	if (ctf->has_begun)
-		return wmk_error_said(-EBUSY, "cannot add a trace: records have already been read");
+		return wmk_errorx(-EBUSY, "cannot add a trace: records have already been read");
 	err = wmk_read_traces_find(path, &paths);
 	for (uint32_t i = 0; i < paths.n && err >= 0; i++)
 		err = open_one(ctf, paths.paths[i], path);
 	wmk_read_paths_free(&paths);
 	if (err >= 0 && ctf->n_traces == before)
-		err = wmk_error_said(-EINVAL, "cannot read any trace in '%.240s'", path);
+		err = wmk_errorx(-EINVAL, "cannot read any trace in '%.240s'", path);
 	if (err >= 0)
 		err = wmk_read_hosts_join(ctf->traces, ctf->n_traces, &hosts);
 	if (err >= 0)
@@ -135,7 +135,7 @@ API int waymark_ctf_open(const struct waymark_ctf_options *options, const char *
 		return wmk_error(-ENOMEM, "no memory to read '%.240s'", path);
 	if (options && options->size < sizeof(options->size)) {
 		free(made);
-		return wmk_error_said(-EINVAL, "invalid options: `size` is not the size of the structure");
+		return wmk_errorx(-EINVAL, "invalid options: `size` is not the size of the structure");
 	}
 	if (options)
 		memcpy(&made->options, options, options->size < sizeof(*options) ? options->size : sizeof(*options));
@@ -225,8 +225,8 @@ API int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression)
 
 	/* (a filter needs values of a packet's head, and the head is read when the packet begins) */
 	if (ctf->packets)
-		return wmk_error_said(-EBUSY, "cannot set a filter: records have already been read; set it before, or "
-					      "after a seek");
+		return wmk_errorx(-EBUSY, "cannot set a filter: records have already been read; set it before, or "
+					  "after a seek");
 	decoders = calloc(ctf->n_traces ? ctf->n_traces : 1, sizeof(*decoders));
 	if (!decoders)
 		return wmk_error(-ENOMEM, "no memory for a filter");

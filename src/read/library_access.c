@@ -158,8 +158,8 @@ API int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const st
 	struct access *access;
 
 	if (record->ctf != accessor->ctf)
-		return wmk_error_said(-EINVAL, "cannot read the field '%.240s': the record belongs to another handle",
-				      accessor->name);
+		return wmk_errorx(-EINVAL, "cannot read the field '%.240s': the record belongs to another handle",
+				  accessor->name);
 	access = place_of(accessor->table, accessor->cap, record->stream->record.event);
 	if (!access->event) {
 		if (2 * (accessor->n + 1) > accessor->cap) {
@@ -195,7 +195,7 @@ API int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, s
 	n = wmk_library_split(made->name, made->parts);
 	if (n < 0) {
 		waymark_ctf_accessor_free(made);
-		return wmk_error_said(-EINVAL, "'%.240s' is not a valid name of a field", name);
+		return wmk_errorx(-EINVAL, "'%.240s' is not a valid name of a field", name);
 	}
 	made->n_parts = (unsigned)n;
 	*accessor = made;

@@ -82,7 +82,7 @@ int wmk_read_live_first(const struct wmk_read_live *live, int64_t *ns)
 			found = true;
 		}
 	wmk_error_clear();
-	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace has a time");
+	return found ? 0 : wmk_errorx(-ENODATA, "no packet of the trace has a time");
 }
 
 /* ── the heap ────────────────────────────────────────────────────────────────────────────────────────── */

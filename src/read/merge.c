@@ -112,7 +112,7 @@ int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 			found = true;
 		}
 	wmk_error_clear();
-	return found ? 0 : wmk_error_said(-ENODATA, "no packet of the trace has a time");
+	return found ? 0 : wmk_errorx(-ENODATA, "no packet of the trace has a time");
 }
 
 /* Take the result of the leaf's stream. Damage is reported, and the stream is advanced. */

@@ -50,7 +50,7 @@ int wmk_read_open_traces(const char *const *paths, unsigned n_paths, void (*fail
 	free(given);
 	wmk_read_paths_free(&found);
 	if (err >= 0 && !opened->n)
-		err = wmk_error_said(-EINVAL, "cannot read any of the traces");
+		err = wmk_errorx(-EINVAL, "cannot read any of the traces");
 	return err;
 }
 

@@ -123,10 +123,10 @@ int wmk_read_parse_time(const char *text, bool gmt, int64_t near_ns, int64_t *ns
 		fine = take(&at, ']');
 	if (fine && !*at)
 		return 0;
-	return wmk_error_said(-EINVAL,
-			      "invalid time '%.60s': give seconds since 1970 (1700000000.5), a date (2023-11-14), a "
-			      "time of day (22:13:20.5), or both",
-			      text);
+	return wmk_errorx(-EINVAL,
+			  "invalid time '%.60s': give seconds since 1970 (1700000000.5), a date (2023-11-14), a "
+			  "time of day (22:13:20.5), or both",
+			  text);
 }
 
 int wmk_read_parse_range(const char *begin, const char *end, bool gmt, int64_t near_ns, int64_t *from, int64_t *to)
@@ -145,6 +145,6 @@ int wmk_read_parse_range(const char *begin, const char *end, bool gmt, int64_t n
 			*to = INT64_MAX;
 	}
 	if (err >= 0 && *from > *to)
-		return wmk_error_said(-EINVAL, "the end, '%.60s', precedes the begin, '%.60s'", end, begin);
+		return wmk_errorx(-EINVAL, "the end, '%.60s', precedes the begin, '%.60s'", end, begin);
 	return err;
 }

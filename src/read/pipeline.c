@@ -530,8 +530,8 @@ static void report_rest(struct reading *r, int err)
 	wmk_read_repeats_end(&r->damaged, r->options->damage, r->options->data);
 	wmk_read_repeats_end(&r->warned, NULL, NULL);
 	if (r->n_untimed && r->options->warning && shows_ns) {
-		wmk_error_said(-ERANGE, "records before 1677 or after 2262, shown without their time: %" PRIu64,
-			       r->n_untimed);
+		wmk_errorx(-ERANGE, "records before 1677 or after 2262, shown without their time: %" PRIu64,
+			   r->n_untimed);
 		r->options->warning(r->options->data, -ERANGE);
 		wmk_error_clear();
 	}

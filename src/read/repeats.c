@@ -54,7 +54,7 @@ void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *d
 		/* (NULL: no memory for the chain; only the number of messages is known) */
 		wmk_error_give(kind->last);
 		if (!kind->last)
-			wmk_error_said(-ENOMEM, "%" PRIu64 " more messages like one above", kind->n);
+			wmk_errorx(-ENOMEM, "%" PRIu64 " more messages like one above", kind->n);
 		else if (kind->n > 1)
 			wmk_error_add(wmk_error_number(), "%" PRIu64 " more messages like one above, the last of them",
 				      kind->n);
@@ -76,7 +76,7 @@ void wmk_read_repeats_warnings(struct wmk_read_repeats *seen, const struct wmk_r
 	for (uint32_t i = 0; i < class->n_warnings; i++) {
 		const struct wmk_ctf_warning *warning = &class->warnings[i];
 
-		wmk_error_said(-EPROTO, "%s", warning->words);
+		wmk_errorx(-EPROTO, "%s", warning->words);
 		if (warning->count > 1)
 			wmk_error_add(-EPROTO, "%u places, the first of them", warning->count);
 		wmk_error_add(-EPROTO, "%s:%u:%u", wmk_ctf_short_name(name, path), warning->line, warning->column);

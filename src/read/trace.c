@@ -429,16 +429,16 @@ int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
 	if (lock >= 0)
 		close(lock);
 	if (dir < 0 && (err == -ENOENT || err == -ENOTDIR))
-		return wmk_error_said(err, "no such trace: '%.110s' %s", path,
-				      access(path, F_OK) == 0 ? "is a file, but a trace is a directory"
-					      : "does not exist");
+		return wmk_errorx(err, "no such trace: '%.110s' %s", path,
+				  access(path, F_OK) == 0 ? "is a file, but a trace is a directory"
+					  : "does not exist");
 	if (dir < 0)
 		return wmk_error(err, "cannot look for traces in '%.120s'", path);
 	close(dir);
 	if (err >= 0 && found->n == before)
-		err = wmk_error_said(-ENOENT,
-				     "there is no trace in '%.240s': no directory at or below it has a file 'metadata'",
-				     path);
+		err = wmk_errorx(-ENOENT,
+				 "there is no trace in '%.240s': no directory at or below it has a file 'metadata'",
+				 path);
 	return err;
 }
 

@@ -78,7 +78,7 @@ int wmk_ingest_refuse(struct wmk_ingest *ingest, uint32_t number, int err);
 /* Write all data to the disk and acknowledge it. 0; -errno as wmk_ingest_take(). */
 int wmk_ingest_commit(struct wmk_ingest *ingest);
 /* Append FOLLOWED if a live reader of the trace began or stopped to read. 0 or -errno. */
-int wmk_ingest_look(struct wmk_ingest *ingest);
+int wmk_ingest_report_followed(struct wmk_ingest *ingest);
 /*
  * The connection has ended. Synchronizes the trace, and releases it for another connection. The function keeps `out`,
  * because `out` may have a last message.

@@ -92,7 +92,7 @@ int wmk_ingest_commit(struct wmk_ingest *ingest)
 	return wmk_ingest_answer(ingest, WMK_RELAY_ACK, ingest->number, &wmk_empty_object, &none);
 }
 
-int wmk_ingest_look(struct wmk_ingest *ingest)
+int wmk_ingest_report_followed(struct wmk_ingest *ingest)
 {
 	struct wmk_relay_followed now = { false };
 

@@ -67,21 +67,21 @@ static int split(struct wmk_mirror *mirror, const char *url)
 	char *at = mirror->url + 6;
 
 	if (snprintf(mirror->url, sizeof(mirror->url), "%s", url) >= (int)sizeof(mirror->url))
-		return wmk_error_said(-EINVAL, "the address of a session is longer than %u bytes", URL_BYTES - 1);
+		return wmk_errorx(-EINVAL, "the address of a session is longer than %u bytes", URL_BYTES - 1);
 	mirror->tls = mirror->url[1] == 'l';
 	mirror->name = at;
 	mirror->host = cut_part(at);
 	mirror->session = cut_part(mirror->host);
 	if (!at[0] || cut_part(mirror->session)[0] || (mirror->session[0] && !mirror->host[0]))
-		return wmk_error_said(-EINVAL, "invalid address '%.200s': the form is "
-				      "tls://RELAY[:PORT][/HOST[/SESSION]]", url);
+		return wmk_errorx(-EINVAL, "invalid address '%.200s': the form is "
+				  "tls://RELAY[:PORT][/HOST[/SESSION]]", url);
 	snprintf(standard, sizeof(standard), "%u", WMK_RELAY_PORT);
 	mirror->port = strrchr(at, ':');
 	if (at[0] == '[') {
 		mirror->name = at + 1;
 		at = strchr(at, ']');
 		if (!at)
-			return wmk_error_said(-EINVAL, "invalid address '%.200s': a ']' is missing", url);
+			return wmk_errorx(-EINVAL, "invalid address '%.200s': a ']' is missing", url);
 		*at++ = '\0';
 		mirror->port = at[0] == ':' ? at : NULL;
 	}
@@ -102,7 +102,7 @@ static int connect_to(const struct wmk_mirror *mirror)
 		return wmk_error(-EHOSTUNREACH, "cannot find the relay '%.200s': %s", mirror->name, gai_strerror(rc));
 	for (const struct addrinfo *to = found; to && fd < 0; to = to->ai_next) {
 		if (!mirror->tls && !wmk_relay_address_is_loopback(to->ai_addr)) {
-			err = wmk_error_said(-EINVAL, "'%.200s' is not a loopback address: use tls://", mirror->name);
+			err = wmk_errorx(-EINVAL, "'%.200s' is not a loopback address: use tls://", mirror->name);
 			break;
 		}
 		fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);

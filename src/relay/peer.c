@@ -159,7 +159,7 @@ static int do_due(struct wmk_relay_peer *peer, int64_t *look)
 		if (err < 0)
 			return wmk_ingest_refuse(&peer->ingest, 0, err);
 	}
-	return wmk_ingest_look(&peer->ingest);
+	return wmk_ingest_report_followed(&peer->ingest);
 }
 
 /* Receive bytes. -EAGAIN: none have arrived, or the rate of the host is used up. */

@@ -58,7 +58,7 @@ static int unknown(const char *name)
 	for (size_t i = 0; i < WMK_ARRAY_LEN(known); i++)
 		wmk_nearest_offer(&near, known[i].name);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "", names);
+	return wmk_errorx(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "", names);
 }
 
 /* Find or make the entry of a host. NULL with a cause chain. */
@@ -70,7 +70,7 @@ static struct wmk_relay_conf_host *host_of(struct wmk_relay_conf *conf, const ch
 		if (strcmp(conf->hosts[i].name, name) == 0)
 			return &conf->hosts[i];
 	if (!wmk_peer_name_is_valid(name)) {
-		wmk_error_said(-EINVAL, "'%.40s' is not the name of a host", name);
+		wmk_errorx(-EINVAL, "'%.40s' is not the name of a host", name);
 		return NULL;
 	}
 	grown = conf->n_hosts == WMK_RELAY_CONF_HOSTS
@@ -95,8 +95,8 @@ static int take_view(const char *name, char *value, struct wmk_relay_conf *conf)
 	size_t i = 0;
 
 	if (!wmk_peer_name_is_valid(name))
-		return wmk_error_said(-EINVAL, "'%.40s' is not the name of a viewer: the form is view NAME = "
-				      "HOST[,HOST...], or view NAME = *", name);
+		return wmk_errorx(-EINVAL, "'%.40s' is not the name of a viewer: the form is view NAME = "
+				  "HOST[,HOST...], or view NAME = *", name);
 	strcpy(is.name, name);
 	if (strcmp(trimmed(value), "*") == 0)
 		strcpy(is.hosts, "*");
@@ -106,7 +106,7 @@ static int take_view(const char *name, char *value, struct wmk_relay_conf *conf)
 			*next++ = '\0';
 		host = trimmed(host);
 		if (!wmk_peer_name_is_valid(host) || strlen(is.hosts) + strlen(host) + 2 > sizeof(is.hosts))
-			return wmk_error_said(-EINVAL, "'%.40s' is not the name of a host", host);
+			return wmk_errorx(-EINVAL, "'%.40s' is not the name of a host", host);
 		strcat(strcat(is.hosts, host), ",");
 	}
 	while (i < conf->n_views && strcmp(conf->views[i].name, name) != 0)
@@ -132,8 +132,8 @@ static int take(char *line, struct wmk_relay_conf *conf)
 	int err;
 
 	if (!value)
-		return wmk_error_said(-EINVAL, "cannot parse '%.40s': the form is name = number, or name host = number",
-				      trimmed(line));
+		return wmk_errorx(-EINVAL, "cannot parse '%.40s': the form is name = number, or name host = number",
+				  trimmed(line));
 	*value++ = '\0';
 	line = trimmed(line);
 	host = line + strcspn(line, BLANK);
@@ -148,13 +148,13 @@ static int take(char *line, struct wmk_relay_conf *conf)
 	if (i == WMK_ARRAY_LEN(known))
 		return unknown(line);
 	if (*host && known[i].host_at == NO_HOST)
-		return wmk_error_said(-EINVAL, "%s is a limit of all hosts together, not of '%.40s'", line, host);
+		return wmk_errorx(-EINVAL, "%s is a limit of all hosts together, not of '%.40s'", line, host);
 	err = wmk_size_parse(trimmed(value), &number);
 	if (err < 0)
 		return err;
 	if (number < known[i].min || number > known[i].max)
-		return wmk_error_said(-ERANGE, "invalid %s: allowed are %llu to %llu", line,
-				      (unsigned long long)known[i].min, (unsigned long long)known[i].max);
+		return wmk_errorx(-ERANGE, "invalid %s: allowed are %llu to %llu", line,
+				  (unsigned long long)known[i].min, (unsigned long long)known[i].max);
 	if (*host && !(of = host_of(conf, host)))
 		return wmk_error_number();
 	*(uint64_t *)(void *)(of ? (char *)of + known[i].host_at : (char *)conf + known[i].at) = number;
@@ -171,7 +171,7 @@ int wmk_relay_conf_parse(const char *path, const char *text, size_t len, struct 
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const size_t n = (size_t)((newline ? newline : end) - text);
 		int err = n > WMK_RELAY_CONF_LINE || memchr(text, '\0', n)
-				  ? wmk_error_said(-EINVAL, "the line is too long or holds a null character")
+				  ? wmk_errorx(-EINVAL, "the line is too long or holds a null character")
 				  : 0;
 
 		if (err == 0) {

@@ -99,8 +99,8 @@ static int open_listener(struct wmk_relay_server *server, const char *text)
 	char address[WMK_RELAY_ADDRESS_MAX];
 
 	if (wmk_relay_address_split(text, address, &port) < 0 || getaddrinfo(address, port, &hints, &found) != 0)
-		return wmk_error_said(-EINVAL, "invalid address '%.80s': the form is ADDR:PORT, with a numeric address "
-				      "such as 127.0.0.1:%u or [::1]:%u", text, WMK_RELAY_PORT, WMK_RELAY_PORT);
+		return wmk_errorx(-EINVAL, "invalid address '%.80s': the form is ADDR:PORT, with a numeric address "
+				  "such as 127.0.0.1:%u or [::1]:%u", text, WMK_RELAY_PORT, WMK_RELAY_PORT);
 	listener->tls = server->is.tls || !wmk_relay_address_is_loopback(found->ai_addr);
 	listener->socket = listen_at(found);
 	freeaddrinfo(found);

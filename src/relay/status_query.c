@@ -21,12 +21,12 @@ static int dial(const char *at)
 	int fd, err;
 
 	if (wmk_relay_address_split(at, address, &port) < 0 || getaddrinfo(address, port, &hints, &to) != 0)
-		return wmk_error_said(-EINVAL, "invalid address '%.80s' of a relay: the form is ADDR:PORT, such as "
-				      WMK_RELAY_STATUS_DEFAULT, at);
+		return wmk_errorx(-EINVAL, "invalid address '%.80s' of a relay: the form is ADDR:PORT, such as "
+				  WMK_RELAY_STATUS_DEFAULT, at);
 	if (!wmk_relay_address_is_loopback(to->ai_addr)) {
 		freeaddrinfo(to);
-		return wmk_error_said(-EINVAL, "cannot query the relay at %.80s: only loopback addresses give the "
-				      "status", at);
+		return wmk_errorx(-EINVAL, "cannot query the relay at %.80s: only loopback addresses give the "
+				  "status", at);
 	}
 	fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	err = fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen) < 0 ? -errno : 0;

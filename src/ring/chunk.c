@@ -44,7 +44,7 @@ int wmk_ring_reader_is_at_cut(const struct waymark_ring_reader *r)
 
 void wmk_ring_reader_chunk_end(struct waymark_ring_reader *r, uint64_t *lost, uint64_t *cut_fields)
 {
-	wmk_ring_counts_look(r);
+	wmk_ring_counts_load(r);
 	*lost = wmk_ring_since(wmk_ring_sum_lost(r), wmk_ring_base_lost(r)) +
 		wmk_ring_since(r->overwritten, r->base.overwritten);
 	*cut_fields = wmk_ring_since(r->counts[WMK_RING_CUT], r->base.cut);

@@ -35,7 +35,7 @@ static const uint64_t *count_at(const struct waymark_ring_reader *r, unsigned wh
 						   : NULL;
 }
 
-int wmk_ring_counts_look(struct waymark_ring_reader *r)
+int wmk_ring_counts_load(struct waymark_ring_reader *r)
 {
 	static const char *const words[WMK_RING_COUNTS] = {
 		[WAYMARK_LOST_FULL] = "records lost because it was full",
@@ -80,7 +80,7 @@ uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cau
 		memset(by_cause, 0, WAYMARK_LOST_CAUSES * sizeof(*by_cause));
 	if (r->observer)
 		return r->lost + wmk_ring_since(r->overwritten, r->base.overwritten);
-	wmk_ring_counts_look(r);
+	wmk_ring_counts_load(r);
 	for (unsigned i = 0; i < WAYMARK_LOST_CAUSES; i++) {
 		uint64_t own = wmk_ring_since(wmk_ring_lost_by(r, i), r->base.lost[i]);
 
@@ -93,7 +93,7 @@ uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *r, uint64_t by_cau
 
 uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *r)
 {
-	wmk_ring_counts_look(r);
+	wmk_ring_counts_load(r);
 	return wmk_ring_since(r->counts[WMK_RING_CUT], r->base.cut);
 }
 
@@ -143,7 +143,7 @@ int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_
 	if (err == 0)
 		err = wmk_ring_in(&r, "its number of records", now.records, r.base.records, WMK_RING_COUNT_MAX);
 	if (err == 0)
-		err = wmk_ring_counts_look(&r);
+		err = wmk_ring_counts_load(&r);
 	if (err < 0)
 		return err;
 	totals->overwritten = 0;

@@ -49,7 +49,7 @@ static long zeros(uintptr_t at, size_t len)
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
-int wmk_ring_file_look(const struct waymark_ring_set *set)
+int wmk_ring_file_check_size(const struct waymark_ring_set *set)
 {
 	struct stat st;
 

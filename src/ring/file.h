@@ -35,6 +35,6 @@ int wmk_ring_file_kind(int fd);
 int wmk_ring_file_guard(const struct waymark_ring_set *set);
 void wmk_ring_file_unguard(const struct waymark_ring_set *set);
 /* Check the size of the file. 0; -EIO: the file is shorter than the set, and zero pages replace the mapping. */
-int wmk_ring_file_look(const struct waymark_ring_set *set);
+int wmk_ring_file_check_size(const struct waymark_ring_set *set);
 
 #endif

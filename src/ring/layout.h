@@ -122,7 +122,7 @@ struct wmk_set_header {
 	/* Line 1: written by the reader. */
 	uint32_t waiting;      /* futex: 1 while the reader sleeps */
 	uint32_t reserved1;
-	uint64_t heartbeat;    /* CLOCK_MONOTONIC, ns; or WMK_HEART_RESTS */
+	uint64_t heartbeat;    /* CLOCK_MONOTONIC, ns; or WMK_HEART_IDLE */
 	uint32_t claims_end;   /* rings n_cpus .. claims_end-1 can be claimed */
 	uint32_t reserved2[27];
 	/* Line 2: written by all processes. */
@@ -138,7 +138,7 @@ struct wmk_set_header {
  * is alive, and stores the current time as the reader's heartbeat. A reader that was woken updates the heartbeat; a
  * crashed reader does not.
  */
-#define WMK_HEART_RESTS UINT64_MAX
+#define WMK_HEART_IDLE UINT64_MAX
 
 #define WMK_CLAIM_FREE 0ull
 #define WMK_CLAIM_ANONYMOUS (1ull << 63)

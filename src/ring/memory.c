@@ -177,7 +177,7 @@ int waymark_ring_set_back(struct waymark_ring_set *set)
 
 	if (set->fd < 0)
 		return -EINVAL;
-	first_err = wmk_ring_file_look(set);
+	first_err = wmk_ring_file_check_size(set);
 	/*
 	 * One sub-buffer of each ring per turn: the first record of a ring must not wait until another ring is
 	 * complete. The number of turns is limited, since an application can forge backed_pos.

@@ -79,7 +79,7 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 	 * A ring stores no position with its count of cut fields. So the observer counts only fields that are cut from
 	 * now on.
 	 */
-	wmk_ring_counts_look(r);
+	wmk_ring_counts_load(r);
 	r->base.cut = r->counts[WMK_RING_CUT];
 	*reader = r;
 	return 0;

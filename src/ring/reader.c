@@ -327,7 +327,7 @@ static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 		return -EIO;
 	r->seen_pos = s->pos;
 	/* Load the counts after the position: they then include all losses before the position. */
-	return wmk_ring_counts_look(r);
+	return wmk_ring_counts_load(r);
 }
 
 static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_ring_snapshot *s,
@@ -385,7 +385,7 @@ int waymark_ring_reader_next(struct waymark_ring_reader *r, unsigned flags, stru
 
 	if (r->broken == WMK_RING_REPORTED)
 		return 0;
-	if (wmk_ring_counts_look(r) < 0)
+	if (wmk_ring_counts_load(r) < 0)
 		return report_corrupt(r);
 	if (waymark_ring_reader_position(r) == r->pos || r->pos >= r->limit.pos)
 		return 0;

@@ -91,8 +91,8 @@ void wmk_ring_base_store(const struct waymark_ring_reader *r);
 /* Check a range. -EIO: `value` is not in `least` to `most`; `what` is stored for wmk_ring_reader_wrong(). */
 int wmk_ring_in(struct waymark_ring_reader *r, const char *what, uint64_t value, uint64_t least, uint64_t most);
 /* Load the writers' counts to r->counts. -EIO: one of them is invalid, and the ring is corrupt from here on. */
-int wmk_ring_counts_look(struct waymark_ring_reader *r);
-/* Records lost by writers since the start of the ring, as of the last wmk_ring_counts_look(). */
+int wmk_ring_counts_load(struct waymark_ring_reader *r);
+/* Records lost by writers since the start of the ring, as of the last wmk_ring_counts_load(). */
 uint64_t wmk_ring_lost_by(const struct waymark_ring_reader *r, unsigned cause);
 uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r);
 /*

@@ -60,7 +60,7 @@ int64_t waymark_ring_set_reclaim(struct waymark_ring_set *set, uint32_t ring)
 		return -EINVAL;
 	if (!waymark_ring_set_may_reclaim(set))
 		return 0;
-	err = wmk_ring_file_look(set);
+	err = wmk_ring_file_check_size(set);
 	if (err < 0)
 		return err;
 	ctl = set->ring[ring].ctl;

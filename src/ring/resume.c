@@ -33,7 +33,7 @@ static int base_is_sane(struct waymark_ring_reader *r)
 {
 	const struct wmk_ring_base *base = &r->base;
 	const uint64_t position = waymark_ring_reader_position(r), most = base->pos / WMK_RING_RECORD_MIN;
-	int bad = wmk_ring_counts_look(r);
+	int bad = wmk_ring_counts_load(r);
 
 	bad |= wmk_ring_in(r, "the position of its clearing", base->pos, 0, position);
 	bad |= wmk_ring_in(r, "the time of its clearing", base->ts, 0, WMK_RING_TIME_MAX);
@@ -94,7 +94,7 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 		return -EIO;
 	rc = wmk_ring_snapshot(r, &s);
 	if (rc == 0)
-		rc = wmk_ring_counts_look(r);
+		rc = wmk_ring_counts_load(r);
 	if (rc < 0)
 		return rc;
 	if (wmk_ring_in(r, "its write position", s.pos, r->seen_pos > r->pos ? r->seen_pos : r->pos, UINT64_MAX) < 0)

@@ -233,7 +233,7 @@ static int sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uin
 	any = any_moved(sets, n, by_record);
 	if (!any && timeout_us != 0 && rc == 0) {
 		for (unsigned i = 0; i < n; i++)
-			wmk_ring_set_to(&sets[i]->header->heartbeat, WMK_HEART_RESTS);
+			wmk_ring_set_to(&sets[i]->header->heartbeat, WMK_HEART_IDLE);
 		rc = sleep_on(sets, n, word, value, timeout_us);
 		for (unsigned i = 0; i < n; i++)
 			waymark_ring_set_heartbeat(sets[i]);
@@ -294,7 +294,7 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 	if (limit_us == 0 || !wmk_ring_load(&set->may_block))
 		return 0;
 	beat = wmk_ring_load(&set->header->heartbeat);
-	if (beat == WMK_HEART_RESTS) {
+	if (beat == WMK_HEART_IDLE) {
 		/* Relaxed: a time, no other data depends on it. The first writer sets it. */
 		__atomic_compare_exchange_n(&set->header->heartbeat, &beat, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		beat = now;

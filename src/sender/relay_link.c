@@ -137,7 +137,7 @@ static int relay_error(const uint8_t *body, uint32_t len)
 	int err = wmk_object_decode(&wmk_relay_error_object, body, len, &error, &arena);
 
 	if (err >= 0)
-		err = error.err && error.err < 4096 ? wmk_error_said(-(int)error.err, "%.500s", error.text)
+		err = error.err && error.err < 4096 ? wmk_errorx(-(int)error.err, "%.500s", error.text)
 						    : wmk_error(-EPROTO, "the relay has sent an invalid error");
 	wmk_arena_free(&arena);
 	return err;
@@ -370,8 +370,8 @@ static int dial(struct wmk_relay_link *link, const struct wmk_relay_url *url)
 	snprintf(port, sizeof(port), "%u", url->port);
 	err = getaddrinfo(url->address, port, &hints, &found);
 	if (err)
-		return wmk_error_said(-EHOSTUNREACH, "cannot find the address of the relay %.100s: %s", url->address,
-				      gai_strerror(err));
+		return wmk_errorx(-EHOSTUNREACH, "cannot find the address of the relay %.100s: %s", url->address,
+				  gai_strerror(err));
 	for (const struct addrinfo *to = found; to && fd < 0; to = to->ai_next)
 		fd = connect_one(link, to, since);
 	freeaddrinfo(found);

@@ -287,7 +287,7 @@ static bool remove_chunks(struct wmk_sender *sender)
 /* After an error, the next pass calls look() again, because a sender that ends must know all traces of the spool. */
 static int look(struct wmk_sender *sender)
 {
-	int err = wmk_spool_look(&sender->spool);
+	int err = wmk_spool_scan(&sender->spool);
 
 	if (err < 0)
 		atomic_store_explicit(&sender->look, true, memory_order_relaxed);
@@ -324,7 +324,7 @@ static int pass(struct wmk_sender *sender)
 		wmk_error_clear();
 	}
 	if (err == 0 && first < 0)
-		return wmk_error_said(first, "%s", words);
+		return wmk_errorx(first, "%s", words);
 	if (err == 0)
 		err = archive_chunks(sender);
 	while (err == 0 && remove_chunks(sender))
@@ -473,7 +473,7 @@ void wmk_sender_wake(struct wmk_sender *sender)
 	eventfd_write(sender->wake, 1);
 }
 
-void wmk_sender_look(struct wmk_sender *sender)
+void wmk_sender_rescan(struct wmk_sender *sender)
 {
 	atomic_store_explicit(&sender->look, true, memory_order_relaxed);
 	wmk_sender_wake(sender);

@@ -35,7 +35,7 @@ int wmk_sender_open(const struct wmk_sender_options *options, struct wmk_sender 
 /* Report that a file of the spool was written. Any thread; does not wait. */
 void wmk_sender_wake(struct wmk_sender *sender);
 /* Report that a directory of the spool was added, moved or removed. Any thread; does not wait. */
-void wmk_sender_look(struct wmk_sender *sender);
+void wmk_sender_rescan(struct wmk_sender *sender);
 /*
  * Call removed(data) in the sender's thread after files of the spool were removed. NULL: stop these calls. When
  * wmk_sender_on_removed() returns, no call is in progress.

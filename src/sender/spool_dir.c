@@ -239,7 +239,7 @@ static void chunk_free(struct wmk_spool_chunk *chunk)
 	free(chunk);
 }
 
-int wmk_spool_look(struct wmk_spool *spool)
+int wmk_spool_scan(struct wmk_spool *spool)
 {
 	struct wmk_spool_trace *trace;
 	int err;

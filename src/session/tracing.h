@@ -143,7 +143,7 @@ struct wmk_consumer_port_ops {
 	 */
 	void (*rings_user)(void *rings, uid_t uid, const char *name, pid_t pid);
 	/* A process that wrote to the rings has died: drain them at once. */
-	void (*rings_poke)(void *rings);
+	void (*rings_wake)(void *rings);
 	void (*rings_close)(void *rings);
 	void (*trace_close)(void *trace);
 	/*
@@ -208,8 +208,8 @@ struct wmk_identity {
 
 struct wmk_tracing_options {
 	size_t size;                     /* sizeof(struct wmk_tracing_options) */
-	const struct wmk_consumer_port_ops *outlet;
-	void *outlet_data;
+	const struct wmk_consumer_port_ops *consumer;
+	void *consumer_data;
 	const struct wmk_clocks *clocks; /* clocks that sessions can select; copied */
 	/* Limits; 0: the default in parentheses. */
 	unsigned max_apps;               /* applications connected or alive at a time (16384) */

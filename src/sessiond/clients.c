@@ -158,7 +158,7 @@ static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
 
 static int full(uid_t uid)
 {
-	return wmk_error_said(-EMFILE, "user %u has sent too many descriptors that cannot be closed", (unsigned)uid);
+	return wmk_errorx(-EMFILE, "user %u has sent too many descriptors that cannot be closed", (unsigned)uid);
 }
 
 /* Read until a request is complete, or no data is left. */
@@ -252,10 +252,10 @@ static int client_check(const struct wmk_clients *clients, int socket, struct wm
 	if (wmk_deferred_close_is_full(peer->uid))
 		return full(peer->uid);
 	if (is_foreign(clients, peer->uid) && clients->n_foreign >= clients->options.max_clients)
-		return wmk_error_said(-EAGAIN, "too many clients: %u are connected", clients->n_foreign);
+		return wmk_errorx(-EAGAIN, "too many clients: %u are connected", clients->n_foreign);
 	unsigned n = clients_of(clients, peer->uid);
 	if (n >= clients->options.max_of_uid)
-		return wmk_error_said(-EAGAIN, "too many clients of user %u: %u are connected", (unsigned)peer->uid, n);
+		return wmk_errorx(-EAGAIN, "too many clients of user %u: %u are connected", (unsigned)peer->uid, n);
 	return 0;
 }
 
@@ -301,7 +301,7 @@ static bool refuse_without_descriptors(struct wmk_clients *clients)
 
 	if (socket >= 0) {
 		wmk_deferred_close_expect(socket);
-		refuse(socket, (uid_t)-1, wmk_error_said(-EMFILE, "no file descriptor is free in the session daemon"));
+		refuse(socket, (uid_t)-1, wmk_errorx(-EMFILE, "no file descriptor is free in the session daemon"));
 	}
 	clients->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (clients->spare < 0 && epoll_ctl(clients->epoll, EPOLL_CTL_DEL, clients->options.listener, NULL) == 0)

@@ -147,9 +147,9 @@ static int no_session(struct command_request *cmd, const char *name)
 	if (n >= 0)
 		free(all);
 	if (n == 0)
-		return wmk_error_said(-ENOENT, "there is no session '%.60s', and you have no other: create one", name);
-	return wmk_error_said(-ENOENT, "there is no session '%.60s'%s%.70s", name,
-			      names[0] ? "; did you mean: " : "", names);
+		return wmk_errorx(-ENOENT, "there is no session '%.60s', and you have no other: create one", name);
+	return wmk_errorx(-ENOENT, "there is no session '%.60s'%s%.70s", name,
+			  names[0] ? "; did you mean: " : "", names);
 }
 
 /* For a client that may control sessions of others: its own session has priority, then the first of that name. */

@@ -195,10 +195,10 @@ static int again(struct command_request *cmd, struct wmk_session_channel *channe
 	const char *what = differs(given, has);
 
 	if (what)
-		return wmk_error_said(-EEXIST,
-				      "channel '%.60s' exists already, and %s cannot be changed: destroy the session, "
-				      "or use another name",
-				      has->name, what);
+		return wmk_errorx(-EEXIST,
+				  "channel '%.60s' exists already, and %s cannot be changed: destroy the session, "
+				  "or use another name",
+				  has->name, what);
 	int err = add_contexts(cmd, channel, &given->contexts);
 	if (err == 0)
 		err = fill(channel, &given->rules, NULL);
@@ -238,7 +238,7 @@ static int changed_in_part(struct command_request *cmd, struct wmk_session *sess
 	wmk_error_text(words, sizeof(words));
 	if (changed(cmd, session, 0) < 0)
 		wmk_error_clear();
-	return wmk_error_said(err, "%.300s", words);
+	return wmk_errorx(err, "%.300s", words);
 }
 
 int wmk_command_enable_channel(struct command_request *cmd)
@@ -402,8 +402,8 @@ static int no_rule(const struct wmk_session_channel *channel, const char *patter
 	for (uint32_t i = 0; i < is->rules.n; i++)
 		wmk_nearest_offer(&near, wmk_list_rule(&is->rules, i)->pattern);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-ENOENT, "channel '%.30s' has no event rule '%.40s'%s%.60s", is->name, pattern,
-			      names[0] ? "; did you mean: " : "", names);
+	return wmk_errorx(-ENOENT, "channel '%.30s' has no event rule '%.40s'%s%.60s", is->name, pattern,
+			  names[0] ? "; did you mean: " : "", names);
 }
 
 static int disable(struct wmk_session_channel *channel, const struct wmk_list *patterns)
@@ -524,8 +524,8 @@ static int processes_of(struct command_request *cmd, struct wmk_ctl_track *reque
 		*id = is_number && err == 0 ? (uint64_t)pid : given[i];
 		foreign += err < 0 || *id != given[i];
 		if (foreign > FOREIGN_MAX)
-			return wmk_error_said(-E2BIG, "more than %u pids of another PID namespace in one request",
-					      FOREIGN_MAX);
+			return wmk_errorx(-E2BIG, "more than %u pids of another PID namespace in one request",
+					  FOREIGN_MAX);
 	}
 	request->ids = made;
 	return 0;

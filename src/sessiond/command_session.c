@@ -90,8 +90,8 @@ static int place_check(struct command_request *cmd, const struct wmk_session_opt
 	int err = o->settings.snapshot ? 0 : wmk_session_output_check(cmd->commands->tracing, o);
 
 	if (err == 0 && !wmk_peer_sees(cmd->peer, o->path))
-		return wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
-				      "trace: the client has other mounts (a container)", o->path);
+		return wmk_errorx(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
+				  "trace: the client has other mounts (a container)", o->path);
 
 	return err == 0 ? wmk_session_path_check(cmd->commands->tracing, o) : err;
 }
@@ -106,8 +106,8 @@ static int choose_path(struct command_request *cmd, const struct wmk_session_opt
 	const struct wmk_ctl_create *request = cmd->request;
 
 	if (request->path && *request->path && *o->settings.url)
-		return wmk_error_said(-EINVAL, "a session with a relay has no directory (--output): its spool is in "
-				      "the home directory");
+		return wmk_errorx(-EINVAL, "a session with a relay has no directory (--output): its spool is in "
+				  "the home directory");
 	if (request->path && *request->path) {
 		int n = snprintf(path, size, "%s", request->path);
 
@@ -263,7 +263,7 @@ static int destroy_one(struct command_request *cmd, struct wmk_session *session)
 
 static int none_matches(const char *glob)
 {
-	return wmk_error_said(-ENOENT, "no session matches '%.100s'", glob);
+	return wmk_errorx(-ENOENT, "no session matches '%.100s'", glob);
 }
 
 /*
@@ -324,7 +324,7 @@ int wmk_command_shutdown(struct command_request *cmd)
 	void *reply = cmd->reply;
 
 	if (cmd->peer->uid != 0 && cmd->peer->uid != c->daemon)
-		return wmk_error_said(-EACCES, "only root may shut down root's session daemon");
+		return wmk_errorx(-EACCES, "only root may shut down root's session daemon");
 	cmd->reply = &outcome;          /* discarded: the reply of this request has no outcome */
 	int err = each_session(cmd, false, NULL, destroy_one);
 	cmd->reply = reply;
@@ -490,8 +490,8 @@ static int path_take(const struct command_request *cmd, const char *given, char 
 	path_tidy(path);
 	return wmk_peer_sees(cmd->peer, path)
 		       ? 0
-		       : wmk_error_said(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
-					"snapshot: the client has other mounts (a container)", path);
+		       : wmk_errorx(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
+				    "snapshot: the client has other mounts (a container)", path);
 }
 
 int wmk_command_snapshot(struct command_request *cmd)

@@ -165,8 +165,8 @@ static int stuck(const struct wmk_consumerd_report *report)
 	const struct wmk_consumerd_channel *channels = report->channels.items;
 
 	for (uint32_t i = 0; i < report->channels.n; i++)
-		if (channels[i].stats.stuck && channels[i].stats.sink_error && channels[i].stats.sink_error < 4096)
-			return wmk_error(-(int)channels[i].stats.sink_error, "%.300s", channels[i].stats.words);
+		if (channels[i].stats.stuck && channels[i].stats.output_error && channels[i].stats.output_error < 4096)
+			return wmk_error(-(int)channels[i].stats.output_error, "%.300s", channels[i].stats.words);
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static int failed(struct wmk_consumer_link *link, uint64_t number)
 	const struct wmk_replay_trace *trace = wmk_replay_find(link, number);
 
 	if (trace && trace->failed[0]) {
-		err = wmk_error_said(-ENOENT, "%.300s", trace->failed);
+		err = wmk_errorx(-ENOENT, "%.300s", trace->failed);
 		wmk_error_add(err, "the records in its rings are lost");
 	}
 	pthread_mutex_unlock(&link->lock);
@@ -310,7 +310,7 @@ int wmk_consumer_link_senders(struct wmk_consumer_link *link, int ms, struct wmk
 	return err < 0 ? err : 0;
 }
 
-void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace)
+void wmk_consumer_link_wake(struct wmk_consumer_link *link, uint64_t trace)
 {
 	const struct wmk_consumerd_target target = { .trace = trace };
 	struct wmk_link_request *request;

@@ -13,7 +13,7 @@
  *     wmk_consumer_link_trace_add(link, &trace, -1, ms);            the consumer creates the directory
  *     wmk_consumer_link_metadata(link, trace, text, len, false, 0);
  *     wmk_consumer_link_rings_add(link, &rings, waymark_ring_set_fd(set), ms);
- *     ... applications record; after a crash of one: wmk_consumer_link_poke(link, trace) ...
+ *     ... applications record; after a crash of one: wmk_consumer_link_wake(link, trace) ...
  *     wmk_consumer_link_stop(link, trace, 0, ms, &arena, &report);         `waymark stop`; recording may resume
  *     wmk_consumer_link_trace_remove(link, trace, ms, &arena, &report);    `waymark destroy`
  *     wmk_consumer_link_close(link);                                the consumer exits when it holds nothing
@@ -167,7 +167,7 @@ int wmk_consumer_link_stats(struct wmk_consumer_link *link, uint64_t trace, uint
  * Drain at once, because an application has crashed: it may have been killed between its last record and the wake-up of
  * the consumer. trace 0: all traces. Queued: never blocks.
  */
-void wmk_consumer_link_poke(struct wmk_consumer_link *link, uint64_t trace);
+void wmk_consumer_link_wake(struct wmk_consumer_link *link, uint64_t trace);
 
 /*
  * Lists everything that the consumer holds. The calling thread calls `held` for each trace, then for each of its ring

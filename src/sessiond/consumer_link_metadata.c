@@ -87,7 +87,7 @@ int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t number, 
 	if (link->state == WMK_LINK_ENDED)
 		err = wmk_link_ended(link);
 	else if (!trace)
-		err = wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)number);
+		err = wmk_errorx(-ENOENT, "there is no trace %llu", (unsigned long long)number);
 	/* A file of unknown length accepts only a replacement, which will include this text. */
 	else if (len && (replace || trace->complete)) {
 		request = parts_add(link, trace, text, len, replace, trace->is.chunk);
@@ -117,7 +117,7 @@ int wmk_consumer_link_metadata_before(struct wmk_consumer_link *link, uint64_t n
 	if (link->state == WMK_LINK_ENDED)
 		err = wmk_link_ended(link);
 	else if (!trace || trace->is.chunk == 0)
-		err = wmk_error_said(-ENOENT, "the trace %llu has no earlier chunk", (unsigned long long)number);
+		err = wmk_errorx(-ENOENT, "the trace %llu has no earlier chunk", (unsigned long long)number);
 	else
 		err = parts_add(link, trace, text, len, true, trace->is.chunk - 1) ? 0 : -ENOMEM;
 	wmk_link_submit(link);

@@ -84,7 +84,7 @@ int wmk_replay_rings_add(struct wmk_consumer_link *link, const struct wmk_consum
 	int err;
 
 	if (!trace)
-		return wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+		return wmk_errorx(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
 	at = rings_at(trace, is->rings);
 	if (*at) {
 		if (is->statedump > (*at)->is.statedump)
@@ -143,7 +143,7 @@ int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd
 
 	if (!closed)
 		return trace ? -ENOMEM
-			     : wmk_error_said(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
+			     : wmk_errorx(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);
 	trace->is.chunk = is->chunk;
 	trace->is.closed = closed;
 	return 0;

@@ -537,11 +537,11 @@ static int rings_counts(void *data, struct wmk_counts *counts, struct wmk_counts
 	return err;
 }
 
-static void rings_poke(void *data)
+static void rings_wake(void *data)
 {
 	const struct port_rings *rings = data;
 
-	wmk_consumer_link_poke(rings->trace->side->link, rings->trace->number);
+	wmk_consumer_link_wake(rings->trace->side->link, rings->trace->number);
 }
 
 static void rings_close(void *data)
@@ -564,7 +564,7 @@ const struct wmk_consumer_port_ops wmk_consumer_port_ops = {
 	.rings_reclaim = rings_reclaim,
 	.rings_counts = rings_counts,
 	.rings_user = wmk_port_rings_user,
-	.rings_poke = rings_poke,
+	.rings_wake = rings_wake,
 	.rings_close = rings_close,
 	.trace_close = trace_close,
 	.output_check = wmk_port_output_check,

@@ -96,7 +96,7 @@ int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_
 		if (!s->counts.errors || !s->words || !s->words[0])
 			continue;
 		users_of(rings, users);
-		wmk_error_said(-EPROTO, "%s", s->words);
+		wmk_errorx(-EPROTO, "%s", s->words);
 		return wmk_error_add(-EPROTO, "%s", users);
 	}
 	return 0;

@@ -44,8 +44,8 @@ static int unknown(const char *name)
 	for (size_t i = 0; i < WMK_ARRAY_LEN(known); i++)
 		wmk_nearest_offer(&near, known[i].name);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "",
-			      names);
+	return wmk_errorx(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "",
+			  names);
 }
 
 /* Removes blanks at both ends; writes the terminator into `text`. */
@@ -64,7 +64,7 @@ static int take(char *line, struct wmk_limits *limits)
 
 #ifndef WMK_PLANTED_BUG                          /* the fuzzer must find this */
 	if (!value)
-		return wmk_error_said(-EINVAL, "cannot parse '%.40s': the form is name = number", trimmed(line));
+		return wmk_errorx(-EINVAL, "cannot parse '%.40s': the form is name = number", trimmed(line));
 #endif
 	*value++ = '\0';
 	line = trimmed(line);
@@ -76,8 +76,8 @@ static int take(char *line, struct wmk_limits *limits)
 		if (err < 0)
 			return err;
 		if (number == 0 || number > known[i].max)
-			return wmk_error_said(-ERANGE, "invalid %s: allowed are 1 to %llu", line,
-					      (unsigned long long)known[i].max);
+			return wmk_errorx(-ERANGE, "invalid %s: allowed are 1 to %llu", line,
+					  (unsigned long long)known[i].max);
 		*(uint64_t *)(void *)((char *)limits + known[i].at) = number;
 		return 0;
 	}
@@ -94,7 +94,7 @@ int wmk_limits_parse(const char *path, const char *text, size_t len, struct wmk_
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const size_t n = (size_t)((newline ? newline : end) - text);
 		int err = n > LINE_MAX_BYTES || memchr(text, '\0', n)
-				  ? wmk_error_said(-EINVAL, "the line is too long or holds a null character")
+				  ? wmk_errorx(-EINVAL, "the line is too long or holds a null character")
 				  : 0;
 
 		if (err == 0) {
@@ -130,7 +130,7 @@ int wmk_limits_read(const char *path, struct wmk_limits *limits)
 		len += n > 0 ? (size_t)n : 0;
 	}
 	if (err == 0 && len > WMK_LIMITS_FILE_MAX)
-		err = wmk_error_said(-EFBIG, "%.240s has more than %u bytes", path, WMK_LIMITS_FILE_MAX);
+		err = wmk_errorx(-EFBIG, "%.240s has more than %u bytes", path, WMK_LIMITS_FILE_MAX);
 	if (err == 0)
 		err = wmk_limits_parse(path, text, len, limits);
 	free(text);

@@ -99,10 +99,10 @@ int wmk_peer_admit(const struct wmk_peer *peer, uid_t daemon)
 	if (peer->uid == 0 || peer->uid == daemon || (daemon == 0 && peer->member))
 		return 0;
 	if (daemon == 0)
-		return wmk_error_said(
+		return wmk_errorx(
 			-EACCES, "root's session daemon accepts commands only from root and members of the group %s",
 			WMK_SESSIOND_GROUP);
-	return wmk_error_said(-EACCES, "this session daemon accepts commands only from user %u", (unsigned)daemon);
+	return wmk_errorx(-EACCES, "this session daemon accepts commands only from user %u", (unsigned)daemon);
 }
 
 bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)

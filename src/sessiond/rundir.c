@@ -32,7 +32,7 @@
 
 #define LOCK_TRIES 16
 #define LOCK_WAIT_MS 5000            /* for a daemon that starts or ends */
-#define LOCK_HANDED_MS 15000         /* for a session daemon that this daemon has terminated */
+#define LOCK_INHERITED_MS 15000         /* for a session daemon that this daemon has terminated */
 #define LOCK_PAUSE_MS 10
 
 static const char *const socket_names[WMK_SESSIOND_SOCKETS] = { WMK_APP_SOCKET, WMK_CTL_SOCKET };
@@ -60,9 +60,9 @@ static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
 	const long pid = holder_of(fd);
 
 	if (pid > 0)
-		return wmk_error_said(-EBUSY, "a session daemon of this user runs in %s already: process %ld",
-				      place->path, pid);
-	return wmk_error_said(-EBUSY, "a session daemon of this user is starting in %s", place->path);
+		return wmk_errorx(-EBUSY, "a session daemon of this user runs in %s already: process %ld",
+				  place->path, pid);
+	return wmk_errorx(-EBUSY, "a session daemon of this user is starting in %s", place->path);
 }
 
 /* True if the daemon that holds the lock accepts commands. False: the holder of the lock is starting or ending. */
@@ -122,7 +122,7 @@ static bool holder_ends(int fd)
 static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
-	const int most = place->handed ? LOCK_HANDED_MS : LOCK_WAIT_MS;
+	const int most = place->inherited ? LOCK_INHERITED_MS : LOCK_WAIT_MS;
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	bool terminated = false;
 	int rc = -1;
@@ -130,7 +130,7 @@ static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 	for (int ms = 0;
 	     (rc = fcntl(fd, F_OFD_SETLK, &whole)) != 0 && (errno == EAGAIN || errno == EACCES) && ms < most;
 	     ms += LOCK_PAUSE_MS) {
-		if (place->handed) {
+		if (place->inherited) {
 			/* (the file may not contain a pid yet) */
 			terminated = terminated || holder_ends(fd);
 		} else if (is_listening(place) && holder_runs(fd)) {
@@ -158,8 +158,8 @@ static int lock_try(struct wmk_sessiond_rundir *place)
 	}
 	int err = 0;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
-		err = wmk_error_said(-EACCES, "%s/%s is not a regular file of yours: remove it", place->path,
-				     WMK_SESSIOND_PID_FILE);
+		err = wmk_errorx(-EACCES, "%s/%s is not a regular file of yours: remove it", place->path,
+				 WMK_SESSIOND_PID_FILE);
 	else if (lock_wait(place, fd) != 0)
 		err = errno == EAGAIN || errno == EACCES
 			      ? lock_refused(place, fd)
@@ -181,8 +181,8 @@ static int lock_take(struct wmk_sessiond_rundir *place)
 	for (int i = 0; i < LOCK_TRIES && err == 0; i++)
 		err = lock_try(place);
 	if (err == 0)
-		err = wmk_error_said(-EBUSY, "cannot lock %s/%s: other processes keep removing it", place->path,
-				     WMK_SESSIOND_PID_FILE);
+		err = wmk_errorx(-EBUSY, "cannot lock %s/%s: other processes keep removing it", place->path,
+				 WMK_SESSIOND_PID_FILE);
 	if (err < 0)
 		return err;
 	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
@@ -250,7 +250,7 @@ static int socket_open(struct wmk_sessiond_rundir *place, enum wmk_sessiond_sock
 	return err;
 }
 
-int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
+int wmk_sessiond_rundir_open(const char *rundir, const int inherited[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place)
 {
 	size_t len = strlen(rundir);
@@ -258,8 +258,8 @@ int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_S
 	memset(place, 0, sizeof(*place));
 	place->dir = place->lock = -1;
 	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++)
-		place->sockets[i] = handed[i];
-	place->handed = handed[WMK_SESSIOND_APP] >= 0 || handed[WMK_SESSIOND_CTL] >= 0;
+		place->sockets[i] = inherited[i];
+	place->inherited = inherited[WMK_SESSIOND_APP] >= 0 || inherited[WMK_SESSIOND_CTL] >= 0;
 	place->for_all_users = geteuid() == 0;
 	int err = 0;
 	if (len >= sizeof(place->path))

@@ -28,7 +28,7 @@ struct wmk_sessiond_rundir {
 	int sockets[WMK_SESSIOND_SOCKETS];  /* listening, non-blocking */
 	bool for_all_users;                  /* a daemon of root, for all users */
 	bool made_dir;
-	bool handed;                     /* at least one socket was passed by systemd */
+	bool inherited;                  /* at least one socket was passed by systemd */
 	/*
 	 * inodes of the sockets created here, 0: none; a socket is removed at the end if its name still has this inode
 	 */
@@ -37,7 +37,7 @@ struct wmk_sessiond_rundir {
 
 /*
  * Create the runtime directory, or use an existing directory that no other user can change. Then lock the directory and
- * open the sockets. `handed`: listening sockets from systemd, -1 for none (see wmk_sessiond_rundir_handed()). `place`
+ * open the sockets. `inherited`: listening sockets from systemd, -1 for none (wmk_sessiond_rundir_inherited()). `place`
  * owns them, also after an error.
  *
  * -EBUSY: a daemon runs there (the message contains its pid). A daemon that starts or ends does not accept commands;
@@ -45,7 +45,7 @@ struct wmk_sessiond_rundir {
  * has replaced the socket of the running daemon. The function terminates the running daemon, and waits up to 15 s.
  * Recording continues, and the new daemon takes over the recording.
  */
-int wmk_sessiond_rundir_open(const char *rundir, const int handed[WMK_SESSIOND_SOCKETS],
+int wmk_sessiond_rundir_open(const char *rundir, const int inherited[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place);
 /*
  * Remove the sockets from the directory; existing connections stay. When the daemon ends, it calls
@@ -59,7 +59,7 @@ void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place);
  * Get sockets from systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES; the variables are removed from the environment.
  * Each must be a listening AF_UNIX stream socket with one of the two names. 0 (also without sockets), -EINVAL.
  */
-int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS]);
+int wmk_sessiond_rundir_inherited(int inherited[WMK_SESSIOND_SOCKETS]);
 
 /*
  * Notify the process that started the daemon. The descriptor $WAYMARK_READY_FD receives the byte '+' when the daemon

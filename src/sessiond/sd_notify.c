@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define HANDED_FIRST 3               /* SD_LISTEN_FDS_START of systemd */
+#define INHERITED_FIRST 3               /* SD_LISTEN_FDS_START of systemd */
 #define HANDED_MAX 16
 
 /* A number in the environment, 0 .. INT_MAX; -1: unset or invalid. */
@@ -41,7 +41,7 @@ static bool option_is(int fd, int option, int wanted)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 && value == wanted;
 }
 
-static int handed_take(int fd, const char *name, size_t len, int handed[WMK_SESSIOND_SOCKETS])
+static int inherited_take(int fd, const char *name, size_t len, int inherited[WMK_SESSIOND_SOCKETS])
 {
 	static const char *const names[WMK_SESSIOND_SOCKETS] = { "app", "ctl" };
 	int flags = fcntl(fd, F_GETFL);
@@ -54,7 +54,7 @@ static int handed_take(int fd, const char *name, size_t len, int handed[WMK_SESS
 				 "unknown name '%.*s' of a passed socket: the names are 'app' and 'ctl' "
 				 "(FileDescriptorName=)",
 				 len < 40 ? (int)len : 40, name);
-	if (handed[which] >= 0)
+	if (inherited[which] >= 0)
 		return wmk_error(-EINVAL, "two sockets with the name '%s' were passed", names[which]);
 	if (flags < 0 || !option_is(fd, SO_DOMAIN, AF_UNIX) || !option_is(fd, SO_TYPE, SOCK_STREAM) ||
 	    !option_is(fd, SO_ACCEPTCONN, 1))
@@ -62,23 +62,23 @@ static int handed_take(int fd, const char *name, size_t len, int handed[WMK_SESS
 				 names[which]);
 	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
 		return wmk_error(-errno, "cannot use the socket passed as '%s'", names[which]);
-	handed[which] = fd;
+	inherited[which] = fd;
 	return 0;
 }
 
-int wmk_sessiond_rundir_handed(int handed[WMK_SESSIOND_SOCKETS])
+int wmk_sessiond_rundir_inherited(int inherited[WMK_SESSIOND_SOCKETS])
 {
 	int n = number_of("LISTEN_FDS"), err = 0;
 	const char *names = getenv("LISTEN_FDNAMES");
 
-	handed[WMK_SESSIOND_APP] = handed[WMK_SESSIOND_CTL] = -1;
+	inherited[WMK_SESSIOND_APP] = inherited[WMK_SESSIOND_CTL] = -1;
 	if (number_of("LISTEN_PID") == getpid() && n > 0) {
 		if (n > HANDED_MAX)
 			err = wmk_error(-EINVAL, "%d sockets were passed: the limit is %d", n, HANDED_MAX);
 		for (int i = 0; i < n && err == 0; i++) {
 			size_t len = names ? strcspn(names, ":") : 0;
 
-			err = handed_take(HANDED_FIRST + i, names ? names : "", len, handed);
+			err = inherited_take(INHERITED_FIRST + i, names ? names : "", len, inherited);
 			if (names)
 				names = names[len] ? names + len + 1 : NULL;
 		}

@@ -349,7 +349,7 @@ static void limits_apply(const struct server *server, struct wmk_tracing_options
 
 static int sessions_open(struct server *server)
 {
-	struct wmk_consumer_port_options outlet = { .size = sizeof(outlet),
+	struct wmk_consumer_port_options port_options = { .size = sizeof(port_options),
 					     .rundir = server->place.path,
 					     .program = server->options->consumerd,
 					     .keep = server->options->recovered != NULL,
@@ -367,7 +367,7 @@ static int sessions_open(struct server *server)
 	};
 	struct wmk_clocks clocks;
 	struct wmk_tracing_options tracing = { .size = sizeof(tracing),
-					       .outlet = &wmk_consumer_port_ops,
+					       .consumer = &wmk_consumer_port_ops,
 					       .clocks = &clocks,
 					       .on_id = on_id,
 					       .on_ended = on_ended,
@@ -382,11 +382,11 @@ static int sessions_open(struct server *server)
 		err = wmk_rotation_schedule_open(say, server, &server->schedule);
 	limits_apply(server, &tracing);
 	if (server->options->limits)
-		outlet.keep_free = server->options->limits->disk_reserve;
+		port_options.keep_free = server->options->limits->disk_reserve;
 	if (err == 0)
 		err = wmk_kinstance_owner_dir(server->place.dir, owner);
 	if (err == 0)
-		err = wmk_consumer_port_open(&outlet, &server->port);
+		err = wmk_consumer_port_open(&port_options, &server->port);
 	if (err == 0)
 		err = wmk_state_open(server->place.dir, server->options->recovered, log_first, server, &server->state);
 	if (err == 0)
@@ -394,15 +394,15 @@ static int sessions_open(struct server *server)
 	if (err < 0)
 		return err;
 	if (server->options->recovered && wmk_state_sessions(server->state) == 0)
-		return wmk_error_said(-ENOENT, "no session can be recovered%s%.240s",
-				      *server->latest_message ? ": " : "", server->latest_message);
+		return wmk_errorx(-ENOENT, "no session can be recovered%s%.240s",
+				  *server->latest_message ? ": " : "", server->latest_message);
 	if (!clocks.plugin_now && wmk_state_clocks(server->state, &clocks) < 0) {
 		if (server->options->recovered)
 			return wmk_error_number();
 		log_cause(server);
 	}
 	tracing.kernel_owner = owner;
-	tracing.outlet_data = server->port;
+	tracing.consumer_data = server->port;
 	tracing.first_rings_id = wmk_state_last_rings(server->state);
 	err = wmk_tracing_open(&tracing, &server->tracing);
 	if (err == 0)
@@ -429,7 +429,7 @@ static int take_over(struct server *server)
 	unsigned n = wmk_state_restore(server->state, server->tracing, on_held, on_gone, server);
 	wmk_consumer_port_taken_over(server->port);
 	wmk_rotation_schedule_unfinished(server->tracing, server->reaper);
-	return n || !server->options->recovered ? 0 : wmk_error_said(-ENODATA, "%s", server->latest_message);
+	return n || !server->options->recovered ? 0 : wmk_errorx(-ENODATA, "%s", server->latest_message);
 }
 
 static int listeners_open(struct server *server)
@@ -490,7 +490,7 @@ static int server_open(struct server *server)
 	int err = process_prepare(server);
 
 	if (err == 0) {
-		err = wmk_sessiond_rundir_open(server->options->rundir, server->options->handed, &server->place);
+		err = wmk_sessiond_rundir_open(server->options->rundir, server->options->inherited, &server->place);
 		server->placed = err == 0;
 	}
 	if (err == 0)

@@ -4,7 +4,7 @@
  * their dependencies.
  *
  *     wmk_sessiond_rundir_starter(&starter);     read the environment before anything else
- *     wmk_sessiond_rundir_handed(handed);
+ *     wmk_sessiond_rundir_inherited(inherited);
  *     wmk_server_run(&options);                  returns when the daemon is asked to end
  *
  * SIGTERM, SIGINT and SIGHUP end the daemon while recording continues: applications write into their rings, the
@@ -27,7 +27,7 @@ struct wmk_server_options {
 	 */
 	const char *recovered;
 	const char *sessions;            /* NULL, or the directory of saved sessions to load (saved_sessions.h) */
-	const int *handed;               /* see wmk_sessiond_rundir_open() */
+	const int *inherited;            /* see wmk_sessiond_rundir_open() */
 	const struct wmk_limits *limits; /* NULL: the defaults */
 	const char *limits_file;         /* path of the limits file, which may be absent; NULL: none */
 	struct wmk_sessiond_rundir_starter *starter;   /* notified when the daemon listens and when it ends */

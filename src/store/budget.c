@@ -181,10 +181,10 @@ int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t d
 	wmk_store_budget_release(store, bytes);
 	if (budget->full)
 		budget->full(budget->data);
-	return wmk_error_said(-EDQUOT,
-			      "the trace %.200s is at its limit of %llu bytes: %llu in use, no space for %llu more",
-			      store->path, (unsigned long long)budget->max, (unsigned long long)(used + other),
-			      (unsigned long long)bytes);
+	return wmk_errorx(-EDQUOT,
+			  "the trace %.200s is at its limit of %llu bytes: %llu in use, no space for %llu more",
+			  store->path, (unsigned long long)budget->max, (unsigned long long)(used + other),
+			  (unsigned long long)bytes);
 }
 
 void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes)
@@ -217,10 +217,10 @@ int wmk_store_check_free(struct wmk_store *store, uint64_t bytes)
 	const uint64_t left = (uint64_t)is.f_bavail * is.f_frsize;
 
 	if (left < keep || left - keep < bytes)
-		return wmk_error_said(-ENOSPC,
-				      "the disk of %.80s has %llu MB left, %llu of them reserved for other uses "
-				      "(disk-reserve)",
-				      store->path, (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
+		return wmk_errorx(-ENOSPC,
+				  "the disk of %.80s has %llu MB left, %llu of them reserved for other uses "
+				  "(disk-reserve)",
+				  store->path, (unsigned long long)(left >> 20), (unsigned long long)(keep >> 20));
 	atomic_store_explicit(&store->unchecked, 0, memory_order_relaxed);
 	return 0;
 }

@@ -115,8 +115,8 @@ int wmk_chunk_lock(const char *path, int *lock)
 		fd = open(chunk, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
 	if (fd < 0)
-		return errno == ENOENT ? wmk_error_said(-ESTALE, "the chunk %.160s has been deleted, by the retention "
-							"of its session or by a user", chunk)
+		return errno == ENOENT ? wmk_errorx(-ESTALE, "the chunk %.160s has been deleted, by the retention "
+						    "of its session or by a user", chunk)
 				       : 0;
 	/* Ignore an error of flock(): some file systems have no locks. */
 	*lock = fd;

@@ -106,10 +106,10 @@ static int add_frame(struct wmk_ctf_frame_writer *writer, int from, const char *
 	int err;
 
 	if (len > WMK_CTF_FRAME_MAX)
-		return wmk_error_said(-ENOTSUP,
-				      "'%.120s' has %llu bytes from byte %llu that its index does not divide into "
-				      "packets: the maximum is %u (write it again with `waymark convert --to ctf`)",
-				      name, (unsigned long long)len, (unsigned long long)begin, WMK_CTF_FRAME_MAX);
+		return wmk_errorx(-ENOTSUP,
+				  "'%.120s' has %llu bytes from byte %llu that its index does not divide into "
+				  "packets: the maximum is %u (write it again with `waymark convert --to ctf`)",
+				  name, (unsigned long long)len, (unsigned long long)begin, WMK_CTF_FRAME_MAX);
 	if (len > *cap) {
 		free(*buffer);
 		*buffer = malloc(len);
@@ -201,7 +201,7 @@ static int take_file(const struct level *level, const char *name)
 	if (from < 0 || fstat(from, &st) < 0) {
 		err = wmk_error(-errno, "cannot open '%.240s'", name);
 	} else if (!S_ISREG(st.st_mode)) {
-		err = wmk_error_said(-ENOTSUP, "'%.240s' is not a regular file: it is not part of a trace", name);
+		err = wmk_errorx(-ENOTSUP, "'%.240s' is not a regular file: it is not part of a trace", name);
 	} else {
 		is_stream = is_plain_stream(level, name, &st);
 		snprintf(made, sizeof(made), "%.*s%s", NAME_MAX, name, is_stream ? WMK_CTF_FRAME_SUFFIX : "");
@@ -332,7 +332,7 @@ static int open_hidden(int parent, const char *hidden)
 	    fstatat(parent, hidden, &now, AT_SYMLINK_NOFOLLOW) < 0 || ours.st_ino != now.st_ino ||
 	    ours.st_dev != now.st_dev) {
 		close(fd);
-		return wmk_error_said(-EBUSY, "another process compresses this directory");
+		return wmk_errorx(-EBUSY, "another process compresses this directory");
 	}
 	return fd;
 }
@@ -341,7 +341,7 @@ static int exchange(int parent, const char *name, const char *hidden)
 {
 	if (syscall(SYS_renameat2, parent, hidden, parent, name, RENAME_EXCHANGE) < 0)
 		return errno == EINVAL
-			       ? wmk_error_said(-ENOTSUP, "this file system cannot exchange two directories")
+			       ? wmk_errorx(-ENOTSUP, "this file system cannot exchange two directories")
 			       : wmk_error(-errno, "cannot exchange '%.110s' and '%.110s'", name, hidden);
 	return fsync(parent) < 0 ? wmk_error(-errno, "cannot synchronize the directory of '%.240s'", name) : 0;
 }
@@ -384,7 +384,7 @@ int wmk_compress_directory(int parent, const char *name, struct wmk_compress_res
 		if (err >= 0 && result->streams)
 			err = same_owner(top.to, &st, name);
 		if (err >= 0 && result->streams && flock(top.from, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-			err = wmk_error_said(-EBUSY, "a reader has locked this directory");
+			err = wmk_errorx(-EBUSY, "a reader has locked this directory");
 		if (err >= 0 && result->streams)
 			err = exchange(parent, name, hidden);
 		err = remove_hidden(parent, hidden, err);

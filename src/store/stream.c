@@ -34,7 +34,7 @@ int wmk_store_stream_check(const struct wmk_store_stream *stream)
 	wmk_store_file_name(stream, stream->number, name);
 	if (fstatat(stream->store->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == st.st_ino)
 		return 0;
-	return wmk_error_said(-ENOENT, "%s", stream->store->path);
+	return wmk_errorx(-ENOENT, "%s", stream->store->path);
 }
 
 /* Close the index; its bytes are no longer counted. */

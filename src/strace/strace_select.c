@@ -134,7 +134,7 @@ static int add_regex(struct walk *walk, const char *pattern)
 				set(walk, abi, number);
 		}
 	regfree(&regex);
-	return walk->any ? 0 : wmk_error_said(-ENOENT, "no system call matches /%.60s", pattern);
+	return walk->any ? 0 : wmk_errorx(-ENOENT, "no system call matches /%.60s", pattern);
 }
 
 static int add_name(struct walk *walk, const char *name)
@@ -147,7 +147,7 @@ static int add_name(struct walk *walk, const char *name)
 			set(walk, abi, (unsigned)number[abi]);
 	}
 	if (!walk->any)
-		return number[0] < 0 ? number[0] : wmk_error_said(-ENOENT, "no system call is named %.40s", name);
+		return number[0] < 0 ? number[0] : wmk_errorx(-ENOENT, "no system call is named %.40s", name);
 	wmk_error_clear();
 	return 0;
 }
@@ -200,7 +200,7 @@ static int add_signal(void *data, const char *word)
 			return 0;
 		}
 	}
-	return wmk_error_said(-ENOENT, "no signal is named %.40s", word);
+	return wmk_errorx(-ENOENT, "no signal is named %.40s", word);
 }
 
 /* Calls add() for each element of a list separated by commas; "none" is the empty list. */

@@ -128,5 +128,5 @@ int wmk_kernel_symbols_save(const char *path)
 	if (any)
 		return 0;
 	remove(path);
-	return wmk_error_said(-EPERM, "the kernel hides the addresses of its functions from this user: record as root");
+	return wmk_errorx(-EPERM, "the kernel hides the addresses of its functions from this user: record as root");
 }

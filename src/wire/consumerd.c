@@ -35,7 +35,7 @@ static const struct wmk_object counts_object = WMK_OBJECT_OF("counts", wmk_count
 static const struct wmk_member stats_members[] = {
 	WMK_MEMBER(OBJECT, wmk_consumerd_stats, counts, wmk_counts, counts_object),
 	WMK_MEMBER(OBJECT, wmk_consumerd_stats, earlier, wmk_counts, counts_object),
-	WMK_MEMBER(U32, wmk_consumerd_stats, sink_error),
+	WMK_MEMBER(U32, wmk_consumerd_stats, output_error),
 	WMK_MEMBER(BOOL, wmk_consumerd_stats, stuck),
 	WMK_MEMBER(TEXT, wmk_consumerd_stats, words, MESSAGE_BYTES),
 };
@@ -188,10 +188,10 @@ static int events_fit(const struct wmk_list *events, const struct wmk_list *more
 		if ((same = find_event(events, events->n, &add[i])))
 			bytes -= event_bytes(same);
 	return bytes <= EVENTS_BYTES ? 0
-				     : wmk_error_said(-E2BIG,
-						      "the filters of one kernel channel exceed %u bytes: use fewer or "
-						      "shorter filters",
-						      EVENTS_BYTES);
+				     : wmk_errorx(-E2BIG,
+						  "the filters of one kernel channel exceed %u bytes: use fewer or "
+						  "shorter filters",
+						  EVENTS_BYTES);
 }
 
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena)
@@ -409,6 +409,6 @@ void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_c
 {
 	wmk_counts_add(&sum->counts, &more->counts);
 	wmk_counts_add(&sum->earlier, &more->earlier);
-	if (more->sink_error)
-		sum->sink_error = more->sink_error;
+	if (more->output_error)
+		sum->output_error = more->output_error;
 }

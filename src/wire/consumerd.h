@@ -67,7 +67,7 @@ struct wmk_consumerd_hello {
 struct wmk_consumerd_stats {
 	struct wmk_counts counts;
 	struct wmk_counts earlier;   /* the part of `counts` that is in closed chunks (docs/rotation.md) */
-	uint32_t sink_error;         /* the latest error of the output, a positive errno; 0: none */
+	uint32_t output_error;         /* the latest error of the output, a positive errno; 0: none */
 	bool stuck;                  /* the last packet of a stream could not be written, and will be retried */
 	const char *words;           /* text of the first error; "": none */
 };

@@ -16,7 +16,7 @@
 
 static int refuse(const char *text, const char *why)
 {
-	return wmk_error_said(-EINVAL, "invalid relay '%.200s': %s", text, why);
+	return wmk_errorx(-EINVAL, "invalid relay '%.200s': %s", text, why);
 }
 
 /* Text behind `scheme`; NULL: another scheme. */

@@ -22,7 +22,7 @@ static int home_of(uid_t uid, char *path, size_t size)
 		home = found ? found->pw_dir : NULL;
 	}
 	if (!home || *home != '/')
-		return wmk_error_said(-ENOENT, "cannot find the home directory of user %lu", (unsigned long)uid);
+		return wmk_errorx(-ENOENT, "cannot find the home directory of user %lu", (unsigned long)uid);
 	return snprintf(path, size, "%s/.config/waymark/sessions", home);
 }
 

@@ -41,16 +41,16 @@ static int fail(const struct wmk_query *query, int status, const char *sql)
 	if (status == SQLITE_NOMEM)
 		return wmk_error(-ENOMEM, "cannot run the query");
 	if (status == SQLITE_FULL || status == SQLITE_IOERR || status == SQLITE_CANTOPEN)
-		return wmk_error_said(-EIO, "cannot run the query: %.200s (temporary files may lack space: set "
-					    "SQLITE_TMPDIR)", words);
+		return wmk_errorx(-EIO, "cannot run the query: %.200s (temporary files may lack space: set "
+					"SQLITE_TMPDIR)", words);
 	if (status == SQLITE_AUTH)
-		return wmk_error_said(-EINVAL, "cannot run the query: only SELECT statements are allowed");
+		return wmk_errorx(-EINVAL, "cannot run the query: only SELECT statements are allowed");
 	if (offset >= 0 && sql)
-		return wmk_error_said(-EINVAL, "cannot run the query: %.200s, at character %u", words,
-				      column_at(sql, offset));
-	return wmk_error_said(-EINVAL, "cannot run the query: %.240s%s", words,
-			      strncmp(words, "no such table", 13) ? ""
-								  : " (`waymark query --tables` lists the tables)");
+		return wmk_errorx(-EINVAL, "cannot run the query: %.200s, at character %u", words,
+				  column_at(sql, offset));
+	return wmk_errorx(-EINVAL, "cannot run the query: %.240s%s", words,
+			  strncmp(words, "no such table", 13) ? ""
+							      : " (`waymark query --tables` lists the tables)");
 }
 
 /* ── the connection ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -153,17 +153,17 @@ int wmk_query_prepare(struct wmk_query *query, const char *sql)
 	sqlite3_finalize(query->statement);
 	query->statement = NULL;
 	if (!wmk_utf8_is(sql))
-		return wmk_error_said(-EINVAL, "cannot run the query: it is not UTF-8");
+		return wmk_errorx(-EINVAL, "cannot run the query: it is not UTF-8");
 	status = sqlite3_prepare_v2(query->db, sql, -1, &query->statement, &rest);
 	if (status != SQLITE_OK)
 		return fail(query, status, sql);
 	while (isspace((unsigned char)*rest) || *rest == ';')
 		rest++;
 	if (!query->statement)
-		return wmk_error_said(-EINVAL, "cannot run the query: it is empty");
+		return wmk_errorx(-EINVAL, "cannot run the query: it is empty");
 	if (*rest)
-		return wmk_error_said(-EINVAL, "cannot run the query: a second statement begins at character %u",
-				      column_at(sql, (int)(rest - sql)));
+		return wmk_errorx(-EINVAL, "cannot run the query: a second statement begins at character %u",
+				  column_at(sql, (int)(rest - sql)));
 	return 0;
 }
 

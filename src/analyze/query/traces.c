@@ -214,7 +214,7 @@ int wmk_query_traces_open(const char *const *paths, unsigned n_paths, const char
 		wmk_read_paths_free(&found);
 	}
 	if (err >= 0 && !traces->n)
-		err = wmk_error_said(-EINVAL, "cannot read any of the traces");
+		err = wmk_errorx(-EINVAL, "cannot read any of the traces");
 	if (err >= 0)
 		err = join_hosts(traces);
 	if (err < 0)

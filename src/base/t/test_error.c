@@ -32,7 +32,7 @@ static void test_latest_cause_comes_first(void **state)
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "the name is empty");
 	wmk_error(-ENOENT, "cannot open x: No such file or directory");
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "cannot open x: No such file or directory");
-	wmk_error_said(-ENOBUFS, "40 are the limit");
+	wmk_errorx(-ENOBUFS, "40 are the limit");
 	wmk_error_add(-EIO, "no rings");
 	assert_string_equal(wmk_error_text(buf, sizeof(buf)), "no rings: 40 are the limit");
 	assert_int_equal(wmk_error_number(), -ENOBUFS);

@@ -136,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const int fd = waymark_ring_set_fd(set);
 
 	for (size_t at = 0; at < size;)
-		at += peer_say(pair[0], data + at, size - at, &fd, 1);
+		at += peer_send(pair[0], data + at, size - at, &fd, 1);
 	shutdown(pair[0], SHUT_WR);
 	/* Wait until the server has received everything. */
 	while (read(pair[0], answer, sizeof(answer)) > 0)

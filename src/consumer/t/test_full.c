@@ -75,7 +75,7 @@ static void check_passing(struct rig *rig, void (*go_away)(void *), void *arg)
 	uint64_t next = 0, done = record_until_stuck(rig, &next);
 
 	wmk_consumer_stats(rig->consumer, &rig->stats);
-	assert_true(rig->stats.sink_error < 0);
+	assert_true(rig->stats.output_error < 0);
 	assert_true(rig->stats.words[0] != '\0');
 	go_away(arg);
 	wait_stuck(rig, 0);

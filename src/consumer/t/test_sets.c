@@ -145,7 +145,7 @@ static void wait_for_rest(const struct sets *s)
 		wait_for_calm(400);
 		resting = 0;
 		for (unsigned i = 0; i < SETS; i++)
-			resting += __atomic_load_n(&s->sets[i]->header->heartbeat, __ATOMIC_RELAXED) == WMK_HEART_RESTS;
+			resting += __atomic_load_n(&s->sets[i]->header->heartbeat, __ATOMIC_RELAXED) == WMK_HEART_IDLE;
 	} while (resting < SETS && ++tries < PATIENCE_MS / 400);
 	assert_int_equal(resting, SETS);
 }

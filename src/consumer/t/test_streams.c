@@ -295,7 +295,7 @@ static void check_refused(int err, bool is_disk_full)
 	assert_int_equal(second.at, is_disk_full ? 0 : 20);
 	/* The stream waits, whatever the other streams do. */
 	assert_int_equal(rig.stats.stuck, 1);
-	assert_int_equal(rig.stats.sink_error, err);
+	assert_int_equal(rig.stats.output_error, err);
 	assert_non_null(strstr(rig.stats.words, "first is refused"));
 	refusing.err = 0;
 	look(&rig, &seen);
@@ -496,7 +496,7 @@ static void resume_with_clear_discards_records_and_reports_what_stays(void **sta
 	assert_int_equal(wmk_consumer_settle(rig.consumer, NULL), 0);
 	wmk_consumer_stats(rig.consumer, &rig.stats);
 	assert_int_equal(rig.stats.counts.errors, 0);
-	assert_int_equal(rig.stats.sink_error, -EISDIR);
+	assert_int_equal(rig.stats.output_error, -EISDIR);
 	assert_non_null(strstr(rig.stats.words, name));
 	assert_int_equal(rmdir(rig_path(&rig, name)), 0);
 	assert_int_equal(rig_record(&rig, 1, 50, 70), 20);

@@ -172,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ctl->timeout_ms = -1;
 	ctl->request = EARLIER;
 	alarm(HANGS_S);
-	for (size_t at = 1; at < size; at += peer_say(pair[1], data + at, size - at, &fd, 1))
+	for (size_t at = 1; at < size; at += peer_send(pair[1], data + at, size - at, &fd, 1))
 		may_say_eproto |= says_eproto(data + at, size - at);
 	shutdown(pair[1], SHUT_WR);
 	for (unsigned i = size ? data[0] : 0; ctl->socket >= 0; i++) {

@@ -97,7 +97,7 @@ static void ask_something(struct rig_link *r)
 		assert_int_equal(counts.errors, 0);
 		break;
 	case 3:
-		wmk_consumer_link_poke(r->link, 0);
+		wmk_consumer_link_wake(r->link, 0);
 		return;
 	case 4:
 		/*

@@ -55,8 +55,8 @@ static void records_before_and_after_a_stop_are_counted_and_written(void **state
 	assert_int_equal(rig_record(&r.rig, 0, 5000, 6000), 1000);
 	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 1, LINK_MS), 0);
 	assert_int_equal(rig_link_counts(&r).records, 6000);
-	wmk_consumer_link_poke(r.link, 0);
-	wmk_consumer_link_poke(r.link, 1);
+	wmk_consumer_link_wake(r.link, 0);
+	wmk_consumer_link_wake(r.link, 1);
 	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, LINK_MS, &arena, &report), 0);
 	assert_int_equal(records_of(&report, "app"), 6000);
 	/* Removed rings still count. */
@@ -162,7 +162,7 @@ static void requests_to_stopped_consumer_daemon_fail_at_their_deadlines(void **s
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	assert_true((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000 >= 50);
 	assert_int_equal(wmk_consumer_link_rings_remove(r.link, 1, 1, 0, NULL, NULL), -ETIMEDOUT);
-	wmk_consumer_link_poke(r.link, 0);
+	wmk_consumer_link_wake(r.link, 0);
 	kill(pid, SIGCONT);
 	/* The earlier requests were carried out. */
 	assert_int_equal(wmk_consumer_link_flush(r.link, 1, 0, LINK_MS), 0);

@@ -157,14 +157,14 @@ int wmk_kcatalog_check(const struct wmk_kcatalog *catalog, const char *pattern)
 	if (wmk_kcatalog_count(catalog, pattern))
 		return 0;
 	if (call && !has_calls(catalog))
-		return wmk_error_said(-ENOENT, "this kernel has no system call events: it is built without "
-					       "CONFIG_FTRACE_SYSCALLS");
+		return wmk_errorx(-ENOENT, "this kernel has no system call events: it is built without "
+					   "CONFIG_FTRACE_SYSCALLS");
 	wmk_nearest_init(&near, word);
 	for (size_t i = 0; i < catalog->n; i++)
 		wmk_nearest_offer(&near, call ? catalog->entries[i].call ? catalog->entries[i].call : ""
 					      : catalog->entries[i].trace);
 	wmk_nearest_text(&near, names, sizeof(names));
-	return wmk_error_said(-ENOENT, "this kernel has no %s \"%.40s\"%s%s", call ? "system call" : "event",
-			      call ? word : pattern,
-			      names[0] ? "; did you mean: " : " (waymark list -k lists them)", names);
+	return wmk_errorx(-ENOENT, "this kernel has no %s \"%.40s\"%s%s", call ? "system call" : "event",
+			  call ? word : pattern,
+			  names[0] ? "; did you mean: " : " (waymark list -k lists them)", names);
 }

@@ -243,7 +243,7 @@ int wmk_kfilter_make(const struct wmk_kfilter_event *event, const struct wmk_fil
 
 	*made = (struct wmk_kfilter_made){ .never = n == 0 };
 	if (n > WMK_KFILTER_EXPRS_MAX)
-		return wmk_error_said(-E2BIG, "too many filters of one event: the limit is %u", WMK_KFILTER_EXPRS_MAX);
+		return wmk_errorx(-E2BIG, "too many filters of one event: the limit is %u", WMK_KFILTER_EXPRS_MAX);
 	if (n == 0)
 		return 0;
 	ones = calloc(n, sizeof(*ones));

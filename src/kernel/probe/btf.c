@@ -73,7 +73,7 @@ static int find(const struct btf *btf, const char *symbol, struct wmk_btf_functi
 	const struct btf_type *proto = type ? btf__type_by_id(btf, type->type) : NULL;
 
 	if (!proto || !btf_is_func_proto(proto))
-		return wmk_error_said(
+		return wmk_errorx(
 			-ENOENT, "the kernel's type information has no function %s: use %%REGISTER or $argN",
 			symbol);
 	fill(btf, proto, function);
@@ -99,12 +99,12 @@ int wmk_btf_function(const char *folder, const char *module, const char *symbol,
 	int err = 0;
 
 	if (!kernel)
-		err = wmk_error_said(-EOPNOTSUPP,
-				     "this kernel has no type information (CONFIG_DEBUG_INFO_BTF is off, or %s cannot "
-				     "be read)",
-				     where);
+		err = wmk_errorx(-EOPNOTSUPP,
+				 "this kernel has no type information (CONFIG_DEBUG_INFO_BTF is off, or %s cannot "
+				 "be read)",
+				 where);
 	else if (module[0] && !(of_module = load(where, module, kernel)))
-		err = wmk_error_said(-EOPNOTSUPP, "the module %s has no type information, or is not loaded", module);
+		err = wmk_errorx(-EOPNOTSUPP, "the module %s has no type information, or is not loaded", module);
 	libbpf_set_print(print);
 	if (err == 0)
 		err = find(of_module ? of_module : kernel, symbol, function);

@@ -59,9 +59,9 @@ static int no_elf(const struct wmk_elf *elf)
 	char begin[2] = "";
 
 	if (pread(elf->fd, begin, 2, 0) == 2 && begin[0] == '#' && begin[1] == '!')
-		return wmk_error_said(-ENOEXEC, "%s is a script: probe its interpreter instead",
-				      elf->path);
-	return wmk_error_said(-ENOEXEC, "%s is not an ELF file (a program or a shared library)", elf->path);
+		return wmk_errorx(-ENOEXEC, "%s is a script: probe its interpreter instead",
+				  elf->path);
+	return wmk_errorx(-ENOEXEC, "%s is not an ELF file (a program or a shared library)", elf->path);
 }
 
 static Elf_Data *section_data(Elf_Scn *section, GElf_Shdr *header)
@@ -125,11 +125,11 @@ static int read_header(struct wmk_elf *elf)
 	if (elf_kind(elf->elf) != ELF_K_ELF || !gelf_getehdr(elf->elf, &header))
 		return no_elf(elf);
 	if (header.e_ident[EI_DATA] != HOST_DATA || !runs_here(header.e_machine))
-		return wmk_error_said(-ENOEXEC, "%s is for another machine (ELF number %u) than this one", elf->path,
-				      header.e_machine);
+		return wmk_errorx(-ENOEXEC, "%s is for another machine (ELF number %u) than this one", elf->path,
+				  header.e_machine);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		return wmk_error_said(-ENOEXEC, "%s is neither a program nor a shared library (perhaps an object file)",
-				      elf->path);
+		return wmk_errorx(-ENOEXEC, "%s is neither a program nor a shared library (perhaps an object file)",
+				  elf->path);
 	if (elf_getphdrnum(elf->elf, &elf->n_segments) < 0)
 		return wmk_error(-EPROTO, "the program headers of %s are damaged", elf->path);
 	elf->machine = header.e_machine;
@@ -155,7 +155,7 @@ static int open_regular(struct wmk_elf *elf)
 	if (fstat(handle, &st) < 0)
 		err = wmk_error(-errno, "cannot read the type of %s", elf->path);
 	else if (!S_ISREG(st.st_mode))
-		err = wmk_error_said(-EINVAL, "%s is not a regular file", elf->path);
+		err = wmk_errorx(-EINVAL, "%s is not a regular file", elf->path);
 	if (err == 0) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
 		elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -343,13 +343,13 @@ static int no_symbol(struct wmk_elf *elf, const char *name)
 	each_symbol(elf, offer_function, &near);
 	wmk_nearest_text(&near.best, words, sizeof(words));
 	if (words[0])
-		wmk_error_said(-ENOENT, "did you mean %s?", words);
+		wmk_errorx(-ENOENT, "did you mean %s?", words);
 	else if (elf->is_stripped)
-		wmk_error_said(-ENOENT,
-			       "it is stripped (no .symtab), so only exported functions have names: install its "
-			       "debug version, or give an address");
+		wmk_errorx(-ENOENT,
+			   "it is stripped (no .symtab), so only exported functions have names: install its "
+			   "debug version, or give an address");
 	else
-		wmk_error_said(-ENOENT, "nm %s lists its functions", elf->path);
+		wmk_errorx(-ENOENT, "nm %s lists its functions", elf->path);
 	return wmk_error_add(-ENOENT, "%s has no function %s", elf->path, name);
 }
 
@@ -359,22 +359,22 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 	const unsigned n = meaning.n_local + meaning.n_global, kind = GELF_ST_TYPE(meaning.symbol.st_info);
 
 	if (meaning.err < 0)
-		return wmk_error_said(meaning.err, "%s has too many symbols to search for %s", elf->path,
-				      name);
+		return wmk_errorx(meaning.err, "%s has too many symbols to search for %s", elf->path,
+				  name);
 	if (n == 0 && meaning.is_undefined)
-		return wmk_error_said(-ENOENT, "%s only calls %s: name the shared library that defines it", elf->path,
-				      name);
+		return wmk_errorx(-ENOENT, "%s only calls %s: name the shared library that defines it", elf->path,
+				  name);
 	if (n == 0)
 		return no_symbol(elf, name);
 	if (n > 1)
-		return wmk_error_said(-ENOTUNIQ, "%s has %u functions %s: give the address of one (nm %s)", elf->path,
-				      n, name, elf->path);
+		return wmk_errorx(-ENOTUNIQ, "%s has %u functions %s: give the address of one (nm %s)", elf->path,
+				  n, name, elf->path);
 	if (kind == STT_GNU_IFUNC)
-		return wmk_error_said(-EINVAL, "%s of %s only selects the function that is called: probe that function",
-				      name, elf->path);
+		return wmk_errorx(-EINVAL, "%s of %s only selects the function that is called: probe that function",
+				  name, elf->path);
 	if ((kind != STT_FUNC && kind != STT_NOTYPE) ||
 	    wmk_elf_offset(elf, meaning.symbol.st_value, true, &place->offset) < 0)
-		return wmk_error_said(-EINVAL, "%s of %s is not a function", name, elf->path);
+		return wmk_errorx(-EINVAL, "%s of %s is not a function", name, elf->path);
 	place->address = meaning.symbol.st_value;
 	place->size = meaning.symbol.st_size;
 	return 0;

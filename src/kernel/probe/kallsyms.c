@@ -96,14 +96,14 @@ static int not_found(const struct search *search)
 	char words[128];
 
 	if (search->is_data)
-		return wmk_error_said(-EINVAL, "%s is data of the kernel, not a function", search->symbol);
+		return wmk_errorx(-EINVAL, "%s is data of the kernel, not a function", search->symbol);
 	if (!search->has_module)
-		return wmk_error_said(-ENOENT, "module %s is not loaded", search->module);
+		return wmk_errorx(-ENOENT, "module %s is not loaded", search->module);
 	wmk_nearest_text(&search->near.best, words, sizeof(words));
 	if (words[0])
-		wmk_error_said(-ENOENT, "did you mean %s?", words);
+		wmk_errorx(-ENOENT, "did you mean %s?", words);
 	else
-		wmk_error_said(-ENOENT, "/proc/kallsyms lists all functions; inlined ones cannot be probed");
+		wmk_errorx(-ENOENT, "/proc/kallsyms lists all functions; inlined ones cannot be probed");
 	return wmk_error_add(-ENOENT, "%s%s has no function %s", search->module[0] ? "the module " : "this kernel",
 			     search->module, search->symbol);
 }

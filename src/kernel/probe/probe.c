@@ -113,7 +113,7 @@ static int add_place(const struct maker *maker, struct wmk_probe_event *event, c
 		len += (size_t)snprintf(place + len, sizeof(place) - len, " %s=%s", fields->fields[i].name,
 					fields->fetches[i]);
 	if (len >= room)
-		return wmk_error_said(-EINVAL, "path and arguments exceed the longest line that the kernel accepts");
+		return wmk_errorx(-EINVAL, "path and arguments exceed the longest line that the kernel accepts");
 	if (has_place(event, place))
 		return 0;
 	places = reallocarray(event->places, event->n_places + 1, sizeof(*places));
@@ -270,7 +270,7 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 		if (err < 0)
 			return err;
 	} else if (text->number <= INT64_MAX) {
-		return wmk_error_said(-EINVAL, "0x%" PRIx64 " is not an address of the kernel", text->number);
+		return wmk_errorx(-EINVAL, "0x%" PRIx64 " is not an address of the kernel", text->number);
 	}
 	maker->spot.machine = maker->options->machine ? maker->options->machine : wmk_elf_host();
 	maker->spot.btf = maker->options->btf;
@@ -302,8 +302,8 @@ static int find_path(struct maker *maker)
 		return 0;
 	}
 	if (strchr(typed, '/'))
-		return wmk_error_said(-EINVAL, "%s: a path begins with / (or give the name of a program in $PATH)",
-				      typed);
+		return wmk_errorx(-EINVAL, "%s: a path begins with / (or give the name of a program in $PATH)",
+				  typed);
 	while (folders && *folders) {
 		const size_t len = strcspn(folders, ":");
 
@@ -315,7 +315,7 @@ static int find_path(struct maker *maker)
 			return 0;
 		folders += len + (folders[len] == ':');
 	}
-	return wmk_error_said(-ENOENT, "no program %s in $PATH: give its absolute path", typed);
+	return wmk_errorx(-ENOENT, "no program %s in $PATH: give its absolute path", typed);
 }
 
 static int make_elf(struct maker *maker, struct fields *fields)
@@ -327,10 +327,10 @@ static int make_elf(struct maker *maker, struct fields *fields)
 	if (err < 0)
 		return err;
 	if (text->symbol[0] && place->size && text->number >= place->size)
-		return wmk_error_said(-EINVAL, "%s has only %" PRIu64 " bytes", text->symbol, place->size);
+		return wmk_errorx(-EINVAL, "%s has only %" PRIu64 " bytes", text->symbol, place->size);
 	place->address += text->number;
 	if (wmk_elf_offset(maker->spot.elf, place->address, true, &place->offset) < 0)
-		return wmk_error_said(-EINVAL, "%s has no code at address 0x%" PRIx64, maker->path, place->address);
+		return wmk_errorx(-EINVAL, "%s has no code at address 0x%" PRIx64, maker->path, place->address);
 	if (text->symbol[0] && wmk_elf_is_stripped(maker->spot.elf))
 		note(maker->probe, "%s is stripped: only its exported functions have names", maker->path);
 	snprintf(maker->where, sizeof(maker->where), "%s:0x%" PRIx64, maker->path, place->offset);
@@ -397,7 +397,7 @@ static int put_sdt(struct maker *maker, const struct fields *fields)
 	if (!event)
 		return wmk_error(-ENOMEM, "cannot make a probe");
 	if (event->n_places >= WMK_PROBE_PLACES_MAX || maker->probe->n_events > WMK_PROBE_PLACES_MAX)
-		return wmk_error_said(-E2BIG, "the probe has more than %u places", WMK_PROBE_PLACES_MAX);
+		return wmk_errorx(-E2BIG, "the probe has more than %u places", WMK_PROBE_PLACES_MAX);
 	return add_place(maker, event, fields);
 }
 
@@ -414,15 +414,15 @@ static int one_sdt(void *data, const struct wmk_elf_sdt *sdt)
 		return 0;
 	place->address = sdt->address;
 	if (wmk_elf_offset(maker->spot.elf, place->address, true, &place->offset) < 0)
-		return wmk_error_said(-EPROTO, "its note has address 0x%" PRIx64 ", but %s has no code there",
-				      sdt->address, maker->path);
+		return wmk_errorx(-EPROTO, "its note has address 0x%" PRIx64 ", but %s has no code there",
+				  sdt->address, maker->path);
 	maker->spot.n_sdt = wmk_sdt_args(maker->spot.machine, sdt->arguments, args);
 	maker->spot.sdt = args;
 	len = snprintf(maker->where, sizeof(maker->where), "%s:0x%" PRIx64, maker->path, place->offset);
 	if (sdt->semaphore) {
 		if (wmk_elf_offset(maker->spot.elf, sdt->semaphore, false, &semaphore) < 0)
-			return wmk_error_said(-EPROTO, "its semaphore at 0x%" PRIx64 " is not in the file",
-					      sdt->semaphore);
+			return wmk_errorx(-EPROTO, "its semaphore at 0x%" PRIx64 " is not in the file",
+					  sdt->semaphore);
 		snprintf(maker->where + len, sizeof(maker->where) - (size_t)len, "(0x%" PRIx64 ")", semaphore);
 	}
 	if (!maker->text.has_args) {
@@ -462,12 +462,12 @@ static int no_sdt(struct maker *maker)
 	wmk_elf_each_sdt(maker->spot.elf, offer_sdt, &offer);
 	wmk_nearest_text(offer.has_provider ? &offer.names.best : &offer.providers.best, words, sizeof(words));
 	if (offer.providers.left == WMK_ELF_NEAREST_MAX)
-		wmk_error_said(-ENOENT, "it has no SDT probes at all (section .note.stapsdt)");
+		wmk_errorx(-ENOENT, "it has no SDT probes at all (section .note.stapsdt)");
 	else if (words[0])
-		wmk_error_said(-ENOENT, "did you mean %s?", words);
+		wmk_errorx(-ENOENT, "did you mean %s?", words);
 	else
-		wmk_error_said(-ENOENT, offer.has_provider ? "readelf -n lists its probes"
-							   : "no such provider: readelf -n lists its probes");
+		wmk_errorx(-ENOENT, offer.has_provider ? "readelf -n lists its probes"
+						       : "no such provider: readelf -n lists its probes");
 	return wmk_error_add(-ENOENT, "%s has no SDT probe %s:%s", maker->path, provider, name);
 }
 
@@ -519,8 +519,8 @@ int wmk_probe_make(enum wmk_probe_kind kind, const char *typed, const struct wmk
 	int err;
 
 	if (!is_group(options->group))
-		return wmk_error_said(-EINVAL, "'%.64s' is not a valid group of events: use letters, digits and _",
-				      options->group ? options->group : "");
+		return wmk_errorx(-EINVAL, "'%.64s' is not a valid group of events: use letters, digits and _",
+				  options->group ? options->group : "");
 	maker = calloc(1, sizeof(*maker));
 	if (maker)
 		maker->probe = calloc(1, sizeof(*maker->probe));

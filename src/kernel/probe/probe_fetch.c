@@ -23,8 +23,8 @@ struct value {
 int wmk_probe_ask_btf(struct wmk_probe_spot *spot)
 {
 	if (spot->btf_state == 0 && (!spot->symbol[0] || strchr(spot->symbol, '.')))
-		return wmk_error_said(-ENOENT,
-				      "parameters have names only at the entry of a whole function: use %%REGISTER");
+		return wmk_errorx(-ENOENT,
+				  "parameters have names only at the entry of a whole function: use %%REGISTER");
 	if (spot->btf_state == 0) {
 		const int err = wmk_btf_function(spot->btf, spot->module, spot->symbol, &spot->function);
 
@@ -45,7 +45,7 @@ static int not_named(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 
 		len += n > 0 ? (size_t)n : 0;
 	}
-	wmk_error_said(-EINVAL, "it has %s", names[0] ? names : "none");
+	wmk_errorx(-EINVAL, "it has %s", names[0] ? names : "none");
 	return wmk_error_add(-EINVAL, "column %u: %s has no parameter %s", arg->column, spot->symbol, arg->text);
 }
 
@@ -76,9 +76,9 @@ static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg 
 		return not_named(spot, arg);
 	for (unsigned i = 0; i <= index; i++)
 		if (!params[i].type[0] || index >= most)
-			return wmk_error_said(-EINVAL,
-					      "column %u: %s, or a parameter before it, has no register of its own",
-					      arg->column, arg->text);
+			return wmk_errorx(-EINVAL,
+					  "column %u: %s, or a parameter before it, has no register of its own",
+					  arg->column, arg->text);
 	snprintf(value->fetch, sizeof(value->fetch), "$arg%u", index + 1);
 	snprintf(value->type, sizeof(value->type), "%s", params[index].type);
 	return 0;
@@ -90,11 +90,11 @@ static int by_sdt(const struct wmk_probe_spot *spot, const struct wmk_probe_arg 
 	const char *why = "";
 
 	if (number == 0 || number > spot->n_sdt)
-		return wmk_error_said(-EINVAL, "column %u: the probe has %u arguments, numbered from arg1", arg->column,
-				      spot->n_sdt);
+		return wmk_errorx(-EINVAL, "column %u: the probe has %u arguments, numbered from arg1", arg->column,
+				  spot->n_sdt);
 	if (wmk_probe_fetch_sdt(spot, number - 1, value->fetch, value->type, &why) < 0)
-		return wmk_error_said(-EINVAL, "column %u: argument %u of the probe cannot be recorded: %s",
-				      arg->column, number, why);
+		return wmk_errorx(-EINVAL, "column %u: argument %u of the probe cannot be recorded: %s",
+				  arg->column, number, why);
 	return 0;
 }
 
@@ -107,9 +107,9 @@ static int by_name(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg,
 		return by_parameter(spot, arg, value);
 	if (spot->sdt && sscanf(arg->text, "arg%3u%c", &number, &behind) == 1)
 		return by_sdt(spot, arg, number, value);
-	return wmk_error_said(-EINVAL, "column %u: %s: only kernel functions have named parameters; here: %s",
-			      arg->column, arg->text,
-			      spot->sdt ? "arg1, arg2, ..., %REGISTER" : "$arg1, $arg2, ..., %REGISTER");
+	return wmk_errorx(-EINVAL, "column %u: %s: only kernel functions have named parameters; here: %s",
+			  arg->column, arg->text,
+			  spot->sdt ? "arg1, arg2, ..., %REGISTER" : "$arg1, $arg2, ..., %REGISTER");
 }
 
 static int by_number(const struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, struct value *value)
@@ -119,16 +119,16 @@ static int by_number(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	if (spot->sdt)
 		return by_sdt(spot, arg, (uint32_t)arg->number, value);
 	if (!spot->at_entry && !(spot->at_return && !spot->is_user))
-		return wmk_error_said(-EINVAL, "column %u: $arg%u is available only at a function's entry", arg->column,
-				      (unsigned)arg->number);
+		return wmk_errorx(-EINVAL, "column %u: $arg%u is available only at a function's entry", arg->column,
+				  (unsigned)arg->number);
 	if (!spot->is_user) {
 		snprintf(value->fetch, sizeof(value->fetch), "$arg%u", (unsigned)arg->number);
 		return 0;
 	}
 	name = wmk_register_of_argument(spot->machine, (unsigned)arg->number);
 	if (!name)
-		return wmk_error_said(-EINVAL, "column %u: $arg%u is not in a register: use $stackN or +OFFSET(%%sp)",
-				      arg->column, (unsigned)arg->number);
+		return wmk_errorx(-EINVAL, "column %u: $arg%u is not in a register: use $stackN or +OFFSET(%%sp)",
+				  arg->column, (unsigned)arg->number);
 	snprintf(value->fetch, sizeof(value->fetch), "%%%s", name);
 	return 0;
 }
@@ -139,10 +139,10 @@ static int by_register(const struct wmk_probe_spot *spot, const struct wmk_probe
 	const unsigned size = wmk_register_find(spot->machine, arg->text, strlen(arg->text), name);
 
 	if (!size)
-		return wmk_error_said(-EINVAL, "column %u: this machine has no register %%%s (available: %s)",
-				      arg->column, arg->text,
-				      spot->machine == EM_AARCH64 ? "%x0 ... %x30 %sp %pc"
-								  : "%ax %bx %cx %dx %si %di %bp %sp %r8 ... %r15");
+		return wmk_errorx(-EINVAL, "column %u: this machine has no register %%%s (available: %s)",
+				  arg->column, arg->text,
+				  spot->machine == EM_AARCH64 ? "%x0 ... %x30 %sp %pc"
+							      : "%ax %bx %cx %dx %si %di %bp %sp %r8 ... %r15");
 	snprintf(value->fetch, sizeof(value->fetch), "%%%s", name);
 	snprintf(value->type, sizeof(value->type), "x%u", size * 8);
 	return 0;
@@ -178,17 +178,17 @@ static int by_symbol(const struct wmk_probe_spot *spot, const struct wmk_probe_a
 	if (spot->is_user) {
 		err = of_variable(spot, arg->text, arg->number, value->fetch);
 		if (err == -E2BIG)
-			return wmk_error_said(err,
-					      "column %u: %s has too many symbols to search for %s",
-					      arg->column, wmk_elf_path(spot->elf), arg->text);
+			return wmk_errorx(err,
+					  "column %u: %s has too many symbols to search for %s",
+					  arg->column, wmk_elf_path(spot->elf), arg->text);
 		return err == 0 ? 0
-				: wmk_error_said(err, "column %u: %s has %s %s", arg->column, wmk_elf_path(spot->elf),
-						 err == -ENOTUNIQ ? "several variables" : "no variable", arg->text);
+				: wmk_errorx(err, "column %u: %s has %s %s", arg->column, wmk_elf_path(spot->elf),
+					     err == -ENOTUNIQ ? "several variables" : "no variable", arg->text);
 	}
 	if (snprintf(value->fetch, sizeof(value->fetch), "@%s+%" PRId64, arg->text, arg->number) >=
 	    (int)sizeof(value->fetch))
-		return wmk_error_said(-EINVAL, "column %u: the name %.60s is too long for the kernel", arg->column,
-				      arg->text);
+		return wmk_errorx(-EINVAL, "column %u: the name %.60s is too long for the kernel", arg->column,
+				  arg->text);
 	return 0;
 }
 
@@ -219,8 +219,8 @@ static int find_value(struct wmk_probe_spot *spot, const struct wmk_probe_arg *a
 		return 0;
 	case WMK_PROBE_RETVAL:
 		if (!spot->at_return)
-			return wmk_error_said(-EINVAL, "column %u: $retval is available only at a function's return",
-					      arg->column);
+			return wmk_errorx(-EINVAL, "column %u: $retval is available only at a function's return",
+					  arg->column);
 		snprintf(value->fetch, sizeof(value->fetch), "$retval");
 		if (!spot->is_user && wmk_probe_ask_btf(spot) == 0 && spot->function.result.type[0])
 			snprintf(value->type, sizeof(value->type), "%s", spot->function.result.type);
@@ -264,9 +264,9 @@ int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg
 	if (err < 0)
 		return err;
 	if (spot->is_user && strncmp(arg->type, "sym", 3) == 0)
-		return wmk_error_said(-EINVAL,
-				      "column %u: the kernel can look up symbols (%s) only for its own addresses",
-				      arg->column, arg->type);
+		return wmk_errorx(-EINVAL,
+				  "column %u: the kernel can look up symbols (%s) only for its own addresses",
+				  arg->column, arg->type);
 	for (uint32_t i = arg->n_derefs; i > 0 && fits; i--)
 		fits = wrap(value.fetch, arg->derefs[i - 1].is_user, arg->derefs[i - 1].offset);
 	if (points && !value.is_place && arg->base != WMK_PROBE_COMM)
@@ -280,7 +280,7 @@ int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg
 	else
 		memcpy(type, value.type, WMK_PROBE_TYPE_MAX);
 	fits = fits && wmk_probe_put_type(value.fetch, type, fetch);
-	return fits ? 0 : wmk_error_said(-EINVAL, "column %u: the value is too long for the kernel", arg->column);
+	return fits ? 0 : wmk_errorx(-EINVAL, "column %u: the value is too long for the kernel", arg->column);
 }
 
 int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char fetch[WMK_PROBE_FETCH_MAX],

@@ -22,8 +22,8 @@ static unsigned column(const struct reader *in)
 static int wrong(const struct reader *in, const char *what)
 {
 	if (*in->at)
-		return wmk_error_said(-EINVAL, "column %u: %s, not '%.12s'", column(in), what, in->at);
-	return wmk_error_said(-EINVAL, "column %u: %s is missing at the end", column(in), what);
+		return wmk_errorx(-EINVAL, "column %u: %s, not '%.12s'", column(in), what, in->at);
+	return wmk_errorx(-EINVAL, "column %u: %s is missing at the end", column(in), what);
 }
 
 static bool begins_name(char c)
@@ -61,7 +61,7 @@ static int take_word(struct reader *in, bool (*in_it)(char), const char *what, c
 	if (len == 0)
 		return wrong(in, what);
 	if (len >= size)
-		return wmk_error_said(-EINVAL, "column %u: %s has more than %zu letters", column(in), what, size - 1);
+		return wmk_errorx(-EINVAL, "column %u: %s has more than %zu letters", column(in), what, size - 1);
 	memcpy(word, in->at, len);
 	word[len] = '\0';
 	in->at += len;
@@ -78,7 +78,7 @@ static int take_number(struct reader *in, uint64_t most, uint64_t *number)
 	const bool is_hex = wmk_scan_take(&scan, "0x") || wmk_scan_take(&scan, "0X");
 
 	if (!wmk_scan_number(&scan, is_hex ? 16 : 10, most, number) || wmk_scan_is_word(*scan.at))
-		return wmk_error_said(-EINVAL, "column %u: not a number, or too large: %.24s", column(in), in->at);
+		return wmk_errorx(-EINVAL, "column %u: not a number, or too large: %.24s", column(in), in->at);
 	in->at = scan.at;
 	return 0;
 }
@@ -111,8 +111,8 @@ static int take_bits(struct reader *in, struct wmk_probe_arg *arg)
 		return -EINVAL;
 	if (!take(in, '@') || take_number(in, 63, &shift) < 0 || !take(in, '/') || take_number(in, 64, &size) < 0 ||
 	    bits == 0 || (size != 8 && size != 16 && size != 32 && size != 64) || bits + shift > size)
-		return wmk_error_said(-EINVAL, "column %u: bits are written bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64",
-				      at);
+		return wmk_errorx(-EINVAL, "column %u: bits are written bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64",
+				  at);
 	snprintf(arg->type, sizeof(arg->type), "b%u@%u/%u", (unsigned)bits, (unsigned)shift, (unsigned)size);
 	return 0;
 }
@@ -134,8 +134,8 @@ static int take_type(struct reader *in, struct wmk_probe_arg *arg)
 	if (take_number(in, 64, &count) < 0)
 		return -EINVAL;
 	if (count == 0 || strncmp(arg->type, "sym", 3) == 0)
-		return wmk_error_said(-EINVAL, "column %u: an array has 1 to 64 elements that are numbers or texts",
-				      column(&begin));
+		return wmk_errorx(-EINVAL, "column %u: an array has 1 to 64 elements that are numbers or texts",
+				  column(&begin));
 	arg->count = (uint32_t)count;
 	return take(in, ']') ? 0 : wrong(in, "]");
 }
@@ -214,8 +214,8 @@ static int take_deref(struct reader *in, struct wmk_probe_arg *arg)
 	uint64_t number;
 
 	if (arg->n_derefs == WMK_PROBE_DEREFS_MAX)
-		return wmk_error_said(-EINVAL, "column %u: more than %u dereferences", column(in),
-				      WMK_PROBE_DEREFS_MAX);
+		return wmk_errorx(-EINVAL, "column %u: more than %u dereferences", column(in),
+				  WMK_PROBE_DEREFS_MAX);
 	in->at++;
 	deref->is_user = *in->at == 'u';
 	in->at += deref->is_user;
@@ -240,7 +240,7 @@ static int take_value(struct reader *in, struct wmk_probe_arg *arg)
 	}
 	err = take_base(in, arg);
 	if (err == 0 && arg->base == WMK_PROBE_COMM && arg->n_derefs)
-		return wmk_error_said(-EINVAL, "column %u: $comm is a text, not an address", arg->column);
+		return wmk_errorx(-EINVAL, "column %u: $comm is a text, not an address", arg->column);
 	for (uint32_t i = 0; err == 0 && i < arg->n_derefs; i++)
 		if (!take(in, ')'))
 			return wrong(in, "')'");
@@ -262,7 +262,7 @@ static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
 	*in = ahead;
 	skip_blanks(in);
 	if (strncmp(arg->name, "common_", 7) == 0 || strncmp(arg->name, "__", 2) == 0)
-		return wmk_error_said(-EINVAL, "column %u: the kernel reserves field names such as %s", at, arg->name);
+		return wmk_errorx(-EINVAL, "column %u: the kernel reserves field names such as %s", at, arg->name);
 	return 0;
 }
 
@@ -290,7 +290,7 @@ static int take_arg(struct reader *in, struct wmk_probe_text *text)
 
 	skip_blanks(in);
 	if (text->n_args == WMK_PROBE_ARGS_MAX)
-		return wmk_error_said(-EINVAL, "column %u: more than %u arguments", column(in), WMK_PROBE_ARGS_MAX);
+		return wmk_errorx(-EINVAL, "column %u: more than %u arguments", column(in), WMK_PROBE_ARGS_MAX);
 	err = take_field_name(in, arg);
 	arg->column = column(in);
 	err = err < 0 ? err : take_value(in, arg);
@@ -301,11 +301,11 @@ static int take_arg(struct reader *in, struct wmk_probe_text *text)
 	if (err < 0)
 		return err;
 	if (arg->base == WMK_PROBE_COMM && arg->type[0] && (strcmp(arg->type, "string") != 0 || arg->count))
-		return wmk_error_said(-EINVAL, "column %u: $comm is a string", arg->column);
+		return wmk_errorx(-EINVAL, "column %u: $comm is a string", arg->column);
 	name_field(arg, text->n_args);
 	for (uint32_t i = 0; i < text->n_args; i++)
 		if (strcmp(text->args[i].name, arg->name) == 0)
-			return wmk_error_said(
+			return wmk_errorx(
 				-EINVAL, "column %u: there are two fields %s: give one another name (NAME=VALUE)",
 				arg->column, arg->name);
 	text->n_args++;
@@ -351,7 +351,7 @@ static int take_kernel_place(struct reader *in, struct wmk_probe_text *text)
 		colon++;
 	if (*colon == ':' && colon > in->at) {
 		if ((size_t)(colon - in->at) >= sizeof(text->scope))
-			return wmk_error_said(-EINVAL, "column %u: the module's name is too long", column(in));
+			return wmk_errorx(-EINVAL, "column %u: the module's name is too long", column(in));
 		memcpy(text->scope, in->at, (size_t)(colon - in->at));
 		in->at = colon + 1;
 	}
@@ -394,13 +394,13 @@ static int take_path(struct reader *in, const char *end, struct wmk_probe_text *
 	const size_t fit = strcspn(in->at, " \t\n#");
 
 	if (len == 0 || len >= sizeof(text->path))
-		return len ? wmk_error_said(-EINVAL, "column %u: the path is too long", column(in))
+		return len ? wmk_errorx(-EINVAL, "column %u: the path is too long", column(in))
 			   : wrong(in, "a path");
 	if (fit < len)
-		return wmk_error_said(-EINVAL,
-				      "column %zu: the kernel does not accept a path with a blank or a #: give the "
-				      "path of a link without them",
-				      column(in) + fit);
+		return wmk_errorx(-EINVAL,
+				  "column %zu: the kernel does not accept a path with a blank or a #: give the "
+				  "path of a link without them",
+				  column(in) + fit);
 	memcpy(text->path, in->at, len);
 	in->at = end + 1;
 	return 0;
@@ -417,14 +417,14 @@ static int take_user_place(struct reader *in, struct wmk_probe_text *text)
 	colon = last_colon(in->at, end);
 	if (text->place == WMK_PROBE_IN_ELF) {
 		if (!colon)
-			return wmk_error_said(-EINVAL, "column %u: expected PATH:SYMBOL, not %.60s", column(in),
-					      in->at);
+			return wmk_errorx(-EINVAL, "column %u: expected PATH:SYMBOL, not %.60s", column(in),
+					  in->at);
 		err = take_path(in, colon, text);
 		return err < 0 ? err : take_symbol(in, text);
 	}
 	second = colon ? last_colon(in->at, colon) : NULL;
 	if (!second)
-		return wmk_error_said(-EINVAL, "column %u: expected PATH:PROVIDER:NAME, not %.60s", column(in), in->at);
+		return wmk_errorx(-EINVAL, "column %u: expected PATH:PROVIDER:NAME, not %.60s", column(in), in->at);
 	err = take_path(in, second, text);
 	if (err == 0)
 		err = take_word(in, in_symbol, "a provider", text->scope, sizeof(text->scope));
@@ -446,13 +446,13 @@ int wmk_probe_text_read(enum wmk_probe_kind kind, const char *typed, struct wmk_
 
 	memset(text, 0, sizeof(*text));
 	if (strnlen(typed, WMK_PROBE_TEXT_MAX) == WMK_PROBE_TEXT_MAX)
-		return wmk_error_said(-EINVAL, "the probe has more than %u letters", WMK_PROBE_TEXT_MAX - 1);
+		return wmk_errorx(-EINVAL, "the probe has more than %u letters", WMK_PROBE_TEXT_MAX - 1);
 	skip_blanks(&in);
 	err = is_user(kind) ? take_user_place(&in, text) : take_kernel_place(&in, text);
 	if (err < 0)
 		return err;
 	if (at_begin_only && (text->place == WMK_PROBE_AT_SDT || (text->symbol[0] && text->number)))
-		return wmk_error_said(
+		return wmk_errorx(
 			-EINVAL, "column %u: entry and return need a whole function: no offset, no SDT probe",
 			column(&in));
 	skip_blanks(&in);

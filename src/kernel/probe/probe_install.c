@@ -26,14 +26,14 @@ static bool is_user(const struct wmk_probe *probe)
 static int check_kernel(int tracefs, const struct wmk_probe *probe)
 {
 	if (!wmk_tracefs_has(tracefs, "events"))
-		return wmk_error_said(-EACCES, "the files of tracefs are not accessible: probes need root");
+		return wmk_errorx(-EACCES, "the files of tracefs are not accessible: probes need root");
 	if (!is_user(probe) && !wmk_tracefs_has(tracefs, "kprobe_events"))
-		return wmk_error_said(-EOPNOTSUPP, "this kernel has no kprobes (CONFIG_KPROBE_EVENTS is off)");
+		return wmk_errorx(-EOPNOTSUPP, "this kernel has no kprobes (CONFIG_KPROBE_EVENTS is off)");
 	if (is_user(probe) && !wmk_tracefs_has(tracefs, "uprobe_events"))
-		return wmk_error_said(-EOPNOTSUPP, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS is off)");
+		return wmk_errorx(-EOPNOTSUPP, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS is off)");
 	if (!wmk_tracefs_has(tracefs, FILE_NAME))
-		return wmk_error_said(-EOPNOTSUPP, "this kernel has no dynamic events (Linux 5.0 has them, with "
-						   "CONFIG_DYNAMIC_EVENTS)");
+		return wmk_errorx(-EOPNOTSUPP, "this kernel has no dynamic events (Linux 5.0 has them, with "
+					       "CONFIG_DYNAMIC_EVENTS)");
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static int make_unique(int tracefs, const struct wmk_probe *probe, struct wmk_pr
 			break;
 		snprintf(event->name, sizeof(event->name), "%.58s_%u", wanted, number);
 	}
-	return wmk_error_said(-EEXIST, "an event %s exists already: give the probe another name", wanted);
+	return wmk_errorx(-EEXIST, "an event %s exists already: give the probe another name", wanted);
 }
 
 /* ── refusals of the kernel ──────────────────────────────────────────────────────────────────────────── */
@@ -129,11 +129,11 @@ static int refused_probe(int err, const char *place)
 	const int len = (int)strcspn(symbol, " +");
 
 	if (is_forbidden(symbol, (size_t)len))
-		return wmk_error_said(err,
-				      "%.*s is on the kernel's list of functions that must not be probed "
-				      "(kprobes/blacklist in debugfs)",
-				      len, symbol);
-	return wmk_error_said(
+		return wmk_errorx(err,
+				  "%.*s is on the kernel's list of functions that must not be probed "
+				  "(kprobes/blacklist in debugfs)",
+				  len, symbol);
+	return wmk_errorx(
 		err, "%.*s cannot be probed at this place: the kernel forbids it, or no instruction begins there", len,
 		symbol);
 }
@@ -158,16 +158,16 @@ static int in_words(int err, const char *message, const char *place)
 	};
 
 	if (err == -EPERM || err == -EACCES)
-		return wmk_error_said(err, "permission denied: probes need root, and a kernel that is not locked down "
-					   "(/sys/kernel/security/lockdown)");
+		return wmk_errorx(err, "permission denied: probes need root, and a kernel that is not locked down "
+				       "(/sys/kernel/security/lockdown)");
 	if (strstr(message, "Failed to register probe event"))
 		return refused_probe(err, place);
 	for (size_t i = 0; i < WMK_ARRAY_LEN(reasons); i++)
 		if (strstr(message, reasons[i].message))
-			return wmk_error_said(err, "%s", reasons[i].meaning);
+			return wmk_errorx(err, "%s", reasons[i].meaning);
 	if (err == -ENOSPC || err == -ENOMEM || err == -EBUSY)
 		return wmk_error(err, "the kernel has no memory for it");
-	return message[0] ? wmk_error_said(err, "the kernel reports: %s", message)
+	return message[0] ? wmk_errorx(err, "the kernel reports: %s", message)
 		       : wmk_error(err, "the kernel gives no reason");
 }
 
@@ -195,8 +195,8 @@ static int remove_name(int tracefs, const char *group, const char *name)
 		return 0;
 	}
 	if (err == -EBUSY)
-		return wmk_error_said(err, "cannot remove the event %s/%s: it is still being recorded", group,
-				      name);
+		return wmk_errorx(err, "cannot remove the event %s/%s: it is still being recorded", group,
+				  name);
 	return err < 0 ? wmk_error_add(err, "cannot remove the event %s/%s", group, name) : 0;
 }
 

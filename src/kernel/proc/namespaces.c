@@ -61,14 +61,14 @@ int wmk_kspaces_check_threads(void)
 	 */
 	if (own == 0 || namespace_of("/proc/self/ns/pid_for_children") == own)
 		return 0;
-	return wmk_error_said(-EINVAL, "cannot start threads: children of this process get another PID namespace "
-			      "(use unshare --pid with --fork)");
+	return wmk_errorx(-EINVAL, "cannot start threads: children of this process get another PID namespace "
+			  "(use unshare --pid with --fork)");
 }
 
 int wmk_kspaces_check(void)
 {
 	return wmk_kspaces_is_first_pid() ? 0 :
-	       wmk_error_said(-ENOTSUP, "cannot record the kernel: its records have process numbers of the initial PID "
-			      "namespace, and this process runs in another one (run waymark outside of the "
-			      "container, or in the PID namespace of the host)");
+	       wmk_errorx(-ENOTSUP, "cannot record the kernel: its records have process numbers of the initial PID "
+			  "namespace, and this process runs in another one (run waymark outside of the "
+			  "container, or in the PID namespace of the host)");
 }

@@ -100,12 +100,12 @@ static int check_proc(pid_t client)
 	snprintf(own, sizeof(own), "%d", (int)getpid());
 	self[n > 0 ? n : 0] = '\0';
 	if (n > 0 && strcmp(self, own) != 0)
-		return wmk_error_said(-ENOTSUP, "/proc belongs to another PID namespace than the session daemon: mount "
-						"a new procfs there");
+		return wmk_errorx(-ENOTSUP, "/proc belongs to another PID namespace than the session daemon: mount "
+					    "a new procfs there");
 	if (client == 0)
-		return wmk_error_said(-ENOTSUP,
-				      "cannot translate process numbers: the client is outside of the session "
-				      "daemon's PID namespace");
+		return wmk_errorx(-ENOTSUP,
+				  "cannot translate process numbers: the client is outside of the session "
+				  "daemon's PID namespace");
 	return 0;
 }
 

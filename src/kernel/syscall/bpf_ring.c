@@ -46,7 +46,7 @@ void wmk_kring_close(struct wmk_kring *ring)
 	*ring = (struct wmk_kring){ .fd = -1 };
 }
 
-bool wmk_kring_look(struct wmk_kring *ring, uint64_t *at, uint64_t *end)
+bool wmk_kring_peek(struct wmk_kring *ring, uint64_t *at, uint64_t *end)
 {
 	*at = __atomic_load_n(ring->consumed, __ATOMIC_RELAXED);
 	*end = __atomic_load_n(ring->produced, __ATOMIC_ACQUIRE);

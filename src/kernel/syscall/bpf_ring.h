@@ -26,7 +26,7 @@ struct wmk_kring {
 int wmk_kring_open(struct wmk_kring *ring, uint32_t bytes);
 void wmk_kring_close(struct wmk_kring *ring);
 /* Return whether the ring has unread records. The unread records begin at *at and end before *end. */
-bool wmk_kring_look(struct wmk_kring *ring, uint64_t *at, uint64_t *end);
+bool wmk_kring_peek(struct wmk_kring *ring, uint64_t *at, uint64_t *end);
 /* Return the end of the records. */
 uint64_t wmk_kring_head(const struct wmk_kring *ring);
 /*

@@ -402,7 +402,7 @@ int wmk_syscalls_next(struct wmk_syscalls *calls, uint32_t ring, struct wmk_sysc
 	if (ring >= calls->n_rings)
 		return wmk_error(-EINVAL, "no ring %u", ring);
 	*batch = (struct wmk_syscalls_batch){ .calls = calls, .ring = ring };
-	if (!wmk_kring_look(&calls->rings[ring], &batch->at, &batch->end))
+	if (!wmk_kring_peek(&calls->rings[ring], &batch->at, &batch->end))
 		return 0;
 	/*
 	 * This pair of clock values is later than all records of the batch, so each record's time is between two pairs.

@@ -29,27 +29,27 @@ int wmk_syscalls_refused(int err, const struct wmk_syscalls_facts *facts)
 	char line[96];
 
 	if (!facts->has_btf)
-		return wmk_error_said(-ENOTSUP, "this kernel has no type information (/sys/kernel/btf/vmlinux; "
-						"CONFIG_DEBUG_INFO_BTF): the data that arguments of system calls point "
-						"to cannot be recorded");
+		return wmk_errorx(-ENOTSUP, "this kernel has no type information (/sys/kernel/btf/vmlinux; "
+					    "CONFIG_DEBUG_INFO_BTF): the data that arguments of system calls point "
+					    "to cannot be recorded");
 	if (err == -EPERM || err == -EACCES) {
 		if (!facts->is_root)
-			return wmk_error_said(-EPERM,
-					      "BPF, which records the data that arguments of system calls point "
-					      "to, needs root (or CAP_BPF and CAP_PERFMON)");
+			return wmk_errorx(-EPERM,
+					  "BPF, which records the data that arguments of system calls point "
+					  "to, needs root (or CAP_BPF and CAP_PERFMON)");
 		if (strstr(facts->lockdown, "[confidentiality]"))
-			return wmk_error_said(-EPERM,
-					      "the kernel is locked down (confidentiality): BPF may not read memory");
+			return wmk_errorx(-EPERM,
+					  "the kernel is locked down (confidentiality): BPF may not read memory");
 	}
 	verifier_line(facts->log, line, sizeof(line));
 	if (*line)
-		return wmk_error_said(err, "this kernel's verifier rejects the BPF program: %s", line);
+		return wmk_errorx(err, "this kernel's verifier rejects the BPF program: %s", line);
 	if (err == -EPERM || err == -EACCES)
-		return wmk_error_said(err,
-				      "bpf() is refused even to root: by a container, seccomp or a security module");
+		return wmk_errorx(err,
+				  "bpf() is refused even to root: by a container, seccomp or a security module");
 	if (err == -ENOSYS)
-		return wmk_error_said(-ENOTSUP, "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
+		return wmk_errorx(-ENOTSUP, "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
 	if (!facts->has_ringbuf)
-		return wmk_error_said(-ENOTSUP, "this kernel has no BPF ring buffer (it needs Linux 5.8)");
+		return wmk_errorx(-ENOTSUP, "this kernel has no BPF ring buffer (it needs Linux 5.8)");
 	return wmk_error(err, "cannot load the BPF program for system calls");
 }

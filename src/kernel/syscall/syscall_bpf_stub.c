@@ -13,9 +13,9 @@
 int wmk_syscalls_open(const struct wmk_syscalls_options *options, struct wmk_syscalls **calls)
 {
 	*calls = NULL;
-	return wmk_error_said(-ENOTSUP,
-			      "the data that arguments of system calls point to cannot be recorded: this Waymark "
-			      "was built without BPF (libbpf, clang or bpftool was missing)");
+	return wmk_errorx(-ENOTSUP,
+			  "the data that arguments of system calls point to cannot be recorded: this Waymark "
+			  "was built without BPF (libbpf, clang or bpftool was missing)");
 }
 
 void wmk_syscalls_close(struct wmk_syscalls *calls)

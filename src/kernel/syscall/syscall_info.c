@@ -111,9 +111,9 @@ int wmk_syscall_find(enum wmk_kabi abi, const char *name)
 		wmk_nearest_offer(&near, row[i].name);
 	}
 	if (near.n)
-		return wmk_error_said(-ENOENT, "no system call is named %.40s: did you mean %s?", name,
-				      wmk_nearest_text(&near, meant, sizeof(meant)));
-	return wmk_error_said(-ENOENT, "no system call is named %.40s", name);
+		return wmk_errorx(-ENOENT, "no system call is named %.40s: did you mean %s?", name,
+				  wmk_nearest_text(&near, meant, sizeof(meant)));
+	return wmk_errorx(-ENOENT, "no system call is named %.40s", name);
 }
 
 /* ── rows ────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -228,7 +228,7 @@ int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall 
 	call->is_known = row && read_row(row, call);
 	if (!call->is_known)
 		make_unknown(call);
-	return name ? 0 : wmk_error_said(-ENOENT, "no system call has number %u", number);
+	return name ? 0 : wmk_errorx(-ENOENT, "no system call has number %u", number);
 }
 
 /* ── from the kernel's formats ───────────────────────────────────────────────────────────────────────── */

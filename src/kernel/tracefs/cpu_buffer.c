@@ -53,15 +53,15 @@ static int open_files(struct wmk_kcpu *buffer, int instance)
 	if (buffer->fd < 0)
 		return buffer->fd;
 	if (!has_buffer(buffer->fd))
-		return wmk_error_said(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
+		return wmk_errorx(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
 	/*
 	 * The kernel allows several readers, and each reader would get a part of the records. The lock excludes other
 	 * readers of Waymark. The kernel releases the lock when the process ends.
 	 */
 	if (flock(buffer->fd, LOCK_EX | LOCK_NB) < 0)
-		return wmk_error_said(errno == EWOULDBLOCK ? -EBUSY : -errno,
-				      "the buffer of CPU %u is in use: another process has locked %s", buffer->cpu,
-				      path);
+		return wmk_errorx(errno == EWOULDBLOCK ? -EBUSY : -errno,
+				  "the buffer of CPU %u is in use: another process has locked %s", buffer->cpu,
+				  path);
 	return read_layout(instance, &buffer->layout);
 }
 

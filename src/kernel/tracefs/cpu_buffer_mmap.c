@@ -157,11 +157,11 @@ static int probe(struct wmk_kcpu *buffer)
 	for (size_t i = 0; i < WMK_ARRAY_LEN(get_reader); i++) {
 		buffer->get_reader = get_reader[i];
 		if (ioctl(buffer->fd, buffer->get_reader) == 0)
-			return wmk_error_said(-EBUSY, "the buffer of CPU %u is mapped by another process", buffer->cpu);
+			return wmk_errorx(-EBUSY, "the buffer of CPU %u is mapped by another process", buffer->cpu);
 		if (errno == ENODEV)
 			return 0;
 	}
-	return wmk_error_said(-ENOTSUP, "this kernel cannot map trace buffers (it needs Linux 6.10)");
+	return wmk_errorx(-ENOTSUP, "this kernel cannot map trace buffers (it needs Linux 6.10)");
 }
 
 /* The kernel does not change the sizes while the buffer is mapped. */

@@ -54,7 +54,7 @@ void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER])
 int wmk_kinstance_name(const char *owner, const char *session, const char *channel, char name[WMK_KINSTANCE_NAME])
 {
 	if (snprintf(name, WMK_KINSTANCE_NAME, PREFIX "%s-%s-%s", owner, session, channel) >= (int)WMK_KINSTANCE_NAME)
-		return wmk_error_said(
+		return wmk_errorx(
 			-ENAMETOOLONG,
 			"the names of session and channel have %zu bytes together, the kernel allows %zu at most",
 			strlen(session) + strlen(channel), WMK_KINSTANCE_NAME - sizeof(PREFIX) - strlen(owner) - 2);
@@ -104,14 +104,14 @@ bool wmk_kinstance_has_clock(const struct wmk_tracefs *tracefs, enum wmk_clock_k
 int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_kind kind)
 {
 	if (kind == WMK_CLOCK_PLUGIN)
-		return wmk_error_said(-ENOTSUP, "kernel events cannot be recorded with the clock of a plug-in");
+		return wmk_errorx(-ENOTSUP, "kernel events cannot be recorded with the clock of a plug-in");
 	if (wmk_kinstance_has_clock(tracefs, kind))
 		return 0;
-	return wmk_error_said(-ENOTSUP,
-			      kind == WMK_CLOCK_COUNTER ? "the kernel of this machine does not offer the clock counter "
-							  "(%s/trace_clock): create the session with --clock=monotonic"
-							: "the kernel does not offer the clock mono (%s/trace_clock)",
-			      tracefs->path);
+	return wmk_errorx(-ENOTSUP,
+			  kind == WMK_CLOCK_COUNTER ? "the kernel of this machine does not offer the clock counter "
+						      "(%s/trace_clock): create the session with --clock=monotonic"
+						    : "the kernel does not offer the clock mono (%s/trace_clock)",
+			  tracefs->path);
 }
 
 static int set_clock(int instance, enum wmk_clock_kind kind)
@@ -266,8 +266,8 @@ int wmk_kinstance_filter(int instance, const char *system, const char *name, con
 		err = wmk_tracefs_write(instance, path, filter ? filter : "0", false);
 	if (err == -EINVAL) {
 		wmk_tracefs_last_error(instance, words, sizeof(words));
-		err = wmk_error_said(err, "the kernel rejects the filter '%.50s' for %.40s: %.60s", filter, name,
-				     words);
+		err = wmk_errorx(err, "the kernel rejects the filter '%.50s' for %.40s: %.60s", filter, name,
+				 words);
 	}
 	return err;
 }

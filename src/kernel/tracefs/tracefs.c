@@ -76,17 +76,17 @@ static int mount_it(char *path, size_t size)
 	struct statfs fs;
 
 	if (!kernel_has_tracefs())
-		return wmk_error_said(-ENOSYS, "this kernel cannot trace: it is built without CONFIG_TRACING");
+		return wmk_errorx(-ENOSYS, "this kernel cannot trace: it is built without CONFIG_TRACING");
 	if (geteuid() != 0)
-		return wmk_error_said(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the "
-					       "group 'tracing' with root's waymark-sessiond running");
+		return wmk_errorx(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the "
+					   "group 'tracing' with root's waymark-sessiond running");
 	if (statfs(PLACE, &fs) < 0)
-		return wmk_error_said(-ENOENT, "the kernel's tracers are hidden here: " PLACE " does not exist (in a "
-					       "container, mount that directory of the host)");
+		return wmk_errorx(-ENOENT, "the kernel's tracers are hidden here: " PLACE " does not exist (in a "
+					   "container, mount that directory of the host)");
 	if (fs.f_type != SYSFS_MAGIC)
-		return wmk_error_said(-ENOENT,
-				      "the kernel's tracers are hidden here: another file system is mounted at " PLACE
-				      " (in a container, mount that directory of the host)");
+		return wmk_errorx(-ENOENT,
+				  "the kernel's tracers are hidden here: another file system is mounted at " PLACE
+				  " (in a container, mount that directory of the host)");
 	if (mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return wmk_error(-errno,
 				 "tracefs is not mounted, and mounting it at " PLACE
@@ -124,8 +124,8 @@ static int find(char *path, size_t size)
 			return wmk_error(-ENAMETOOLONG, "WAYMARK_TRACEFS is longer than %zu bytes", size - 1);
 		return is_tracefs(path) == 1
 			       ? 0
-			       : wmk_error_said(-ENOENT,
-						"no tracefs is mounted at %.80s (the value of WAYMARK_TRACEFS)", path);
+			       : wmk_errorx(-ENOENT,
+					    "no tracefs is mounted at %.80s (the value of WAYMARK_TRACEFS)", path);
 	}
 	return find_there(path, size) ? 0 : mount_it(path, size);
 }
@@ -136,24 +136,24 @@ static int usable(const struct wmk_tracefs *tracefs)
 	int fd = openat(tracefs->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT)
-		return wmk_error_said(-ENOSYS,
-				      "%s has no instances: the kernel's tracers are off (locked down, or built "
-				      "without CONFIG_TRACING)",
-				      tracefs->path);
+		return wmk_errorx(-ENOSYS,
+				  "%s has no instances: the kernel's tracers are off (locked down, or built "
+				  "without CONFIG_TRACING)",
+				  tracefs->path);
 	if (fd < 0)
-		return geteuid() ? wmk_error_said(-EACCES,
-						  "tracing the kernel needs root: %s is closed to user %u (as a member "
-						  "of the group 'tracing', use root's waymark-sessiond)",
-						  tracefs->path, (unsigned)geteuid())
+		return geteuid() ? wmk_errorx(-EACCES,
+					      "tracing the kernel needs root: %s is closed to user %u (as a member "
+					      "of the group 'tracing', use root's waymark-sessiond)",
+					      tracefs->path, (unsigned)geteuid())
 				 : wmk_error(-errno,
 					     "%s cannot be used: the kernel is locked down, or this is a container",
 					     tracefs->path);
 	close(fd);
 	if (faccessat(tracefs->dir, "instances", W_OK, AT_EACCESS) < 0) {
 		if (errno == EROFS)
-			return wmk_error_said(-EROFS, "%s is mounted read-only (mount -o remount,rw %s)", tracefs->path,
-					      tracefs->path);
-		return wmk_error_said(-errno, "cannot write to %s: tracing the kernel needs root", tracefs->path);
+			return wmk_errorx(-EROFS, "%s is mounted read-only (mount -o remount,rw %s)", tracefs->path,
+					  tracefs->path);
+		return wmk_errorx(-errno, "cannot write to %s: tracing the kernel needs root", tracefs->path);
 	}
 	return 0;
 }

@@ -353,7 +353,7 @@ static void reader_of_several_sets_is_woken_by_each_set_and_by_its_word(void **s
 		 * about to sleep.
 		 */
 		while (i % 2 && !__atomic_load_n(&s.done, __ATOMIC_ACQUIRE) &&
-		       __atomic_load_n(&p[2].reader->header->heartbeat, __ATOMIC_RELAXED) != WMK_HEART_RESTS)
+		       __atomic_load_n(&p[2].reader->header->heartbeat, __ATOMIC_RELAXED) != WMK_HEART_IDLE)
 			sched_yield();
 		if (i % 5 == 4) {
 			__atomic_store_n(&s.word, 1, __ATOMIC_RELEASE);
@@ -421,7 +421,7 @@ static void reader_of_several_sets_is_woken_by_a_single_record(void **state)
 		assert_int_equal(record_u64(p[2].writer, i), 0);
 		assert_int_equal(waymark_ring_sets_wait_record(s.sets, 3, &s.word, 0, 0), 0);
 		assert_int_equal(pthread_create(&thread, NULL, sleep_once, &s), 0);
-		while (i % 2 && __atomic_load_n(&p[1].reader->header->heartbeat, __ATOMIC_RELAXED) != WMK_HEART_RESTS)
+		while (i % 2 && __atomic_load_n(&p[1].reader->header->heartbeat, __ATOMIC_RELAXED) != WMK_HEART_IDLE)
 			sched_yield();
 		if (i % 3)
 			assert_int_equal(record_u64(p[i / 2 % 2].writer, i), 0);
@@ -453,9 +453,9 @@ static void writer_waits_for_a_resting_reader_but_not_for_a_silent_one(void **st
 	(void)state;
 	pair_open(&p, (struct waymark_ring_options){
 			      .subbuf_size = 4096, .n_subbufs = 2, .block_us = -1, .prefault = 1 << 30 });
-	p.reader->header->heartbeat = WMK_HEART_RESTS;
+	p.reader->header->heartbeat = WMK_HEART_IDLE;
 	assert_int_equal(wmk_ring_wait_room(p.writer, &waited), 1);
-	assert_true(p.reader->header->heartbeat != WMK_HEART_RESTS);
+	assert_true(p.reader->header->heartbeat != WMK_HEART_IDLE);
 	p.reader->header->heartbeat -= 3000000000;
 	assert_int_equal(wmk_ring_wait_room(p.writer, &waited), 0);
 	pair_close(&p);

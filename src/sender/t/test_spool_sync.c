@@ -66,7 +66,7 @@ static void modified_files_are_synchronized(void **state)
 	make(dir, TRACE "/index/app_0_7.idx", 201);
 	make(dir, "/.relay", 100);
 	assert_int_equal(wmk_spool_open(dir, false, &spool), 0);
-	assert_int_equal(wmk_spool_look(&spool), 0);
+	assert_int_equal(wmk_spool_scan(&spool), 0);
 	wmk_spool_sync(&spool, 200);
 	assert_string_equal(synced, "/app_0_7 /app_0_7.idx ");
 	synced[0] = '\0';

@@ -85,7 +85,7 @@ int wmk_app_channel_number(struct app *app, struct rings *rings)
 			at = i;
 	}
 	if (at == CHANNELS_MAX)
-		return wmk_error_said(-EMFILE, "too many channels for one application: the limit is %u", CHANNELS_MAX);
+		return wmk_errorx(-EMFILE, "too many channels for one application: the limit is %u", CHANNELS_MAX);
 	if (at == app->n_channels) {
 		struct app_channel *more = realloc(app->channels, (at + 1) * sizeof(*more));
 
@@ -172,7 +172,7 @@ static void rings_left(struct app *app, struct rings *rings, bool freed)
 		ended = rings->trace->pid == app->pid && rings->trace->pid != 0;
 		rings->trace->ended = rings->trace->ended || ended;
 		if (freed)
-			o->outlet->rings_poke(rings->outlet);
+			o->consumer->rings_wake(rings->output);
 		else
 			wmk_ring_set_wake_for(rings->set);
 	}

@@ -139,7 +139,7 @@ void wmk_app_flush(struct app *app)
 	if (sent < 0)
 		wmk_out_free(&app->out);
 	if (sent == 0 && wmk_out_queued(&app->out) > app->shard->options.max_queue) {
-		wmk_app_close(app, wmk_error_said(-ENOBUFS,
+		wmk_app_close(app, wmk_errorx(-ENOBUFS,
 					     "the application does not read its messages: %zu bytes are queued",
 					     wmk_out_queued(&app->out)));
 		return;
@@ -147,10 +147,10 @@ void wmk_app_flush(struct app *app)
 	wmk_out_idle(&app->out);
 	if (keeps_too_much(app)) {
 		wmk_app_close(app,
-			      wmk_error_said(-ENOBUFS,
-					     "applications of user %u exceed the memory that is kept for one user: "
-					     "%llu bytes",
-					     (unsigned)app->uid, (unsigned long long)app->shard->options.max_kept));
+			      wmk_errorx(-ENOBUFS,
+					 "applications of user %u exceed the memory that is kept for one user: "
+					 "%llu bytes",
+					 (unsigned)app->uid, (unsigned long long)app->shard->options.max_kept));
 		return;
 	}
 	bool writing = sent == 0;
@@ -245,7 +245,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 	char words[256];
 
 	if (app->state != APP_SILENT)
-		return reply_error(app, frame->request, wmk_error_said(-EALREADY, "HELLO was sent already"));
+		return reply_error(app, frame->request, wmk_errorx(-EALREADY, "HELLO was sent already"));
 	int err = wmk_hello_decode(body, frame->length, &hello);
 	if (err < 0)
 		return err;
@@ -335,9 +335,9 @@ static int take_event(struct app *app, const struct wmk_frame *frame, const void
 		return err;
 	app->bytes += len;
 	if (app->live_events == o->max_events || app->bytes > o->max_bytes)
-		return wmk_error_said(-E2BIG,
-				      "the application registers more than %u events or %zu bytes of descriptions",
-				      o->max_events, o->max_bytes);
+		return wmk_errorx(-E2BIG,
+				  "the application registers more than %u events or %zu bytes of descriptions",
+				  o->max_events, o->max_bytes);
 	err = wmk_class_lookup(app->shard->tracing, encoded, len, app->uid, &class);
 	app->events[number].refused = err < 0;
 	if (err < 0)                     /* only this event cannot be traced */

@@ -21,10 +21,10 @@ int wmk_runtime_directory_open(const char *path, bool shared, bool *created)
 	int err = fd < 0 || fstat(fd, &st) != 0 ? wmk_error(-errno, "cannot open the runtime directory %s", path) : 0;
 
 	if (err == 0 && (st.st_uid != geteuid() || (st.st_mode & forbidden)))
-		err = wmk_error_said(-EACCES,
-				     "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, "
-				     "with mode %s",
-				     path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, shared ? "0755" : "0700");
+		err = wmk_errorx(-EACCES,
+				 "the runtime directory %s belongs to user %u and has mode %04o: it must be yours, "
+				 "with mode %s",
+				 path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, shared ? "0755" : "0700");
 	if (err < 0 && fd >= 0)
 		close(fd);
 	return err < 0 ? err : fd;

@@ -112,7 +112,7 @@ static bool is_refused(struct wmk_shard *shard, const struct wmk_app_conn *conn,
 	const unsigned max = shard->options.max_apps;
 
 	if (connections_of(shard, conn->cred.pid) >= PER_PID_MAX)
-		wmk_error_said(-EMFILE, "too many connections of one process: the limit is %u", PER_PID_MAX);
+		wmk_errorx(-EMFILE, "too many connections of one process: the limit is %u", PER_PID_MAX);
 	else if (conn->too_many)
 		wmk_limit_reached(shard->tracing, -EMFILE, "user-programs",
 				  "user %u has too many applications connected: the limit of one user is %u, or %u "

@@ -225,9 +225,9 @@ static int list_change_all(struct wmk_list *list, const struct wmk_list *by, boo
 		fits = list_change(&made, ((const uint64_t *)by->items)[i], add, max);
 	if (!fits) {
 		free(made.items);
-		return wmk_error_said(-E2BIG,
-				      "more than %u entries in the allow-list: it is unchanged, with %u entries", max,
-				      list->n);
+		return wmk_errorx(-E2BIG,
+				  "more than %u entries in the allow-list: it is unchanged, with %u entries", max,
+				  list->n);
 	}
 	free(list->items);
 	*list = made;

@@ -46,7 +46,7 @@ void wmk_ring_requests_end(struct wmk_session *session)
 }
 
 /* Between begin() and end(). Locked again on return. */
-static int each(struct wmk_session *session, int (*what)(void *outlet, bool wait))
+static int each(struct wmk_session *session, int (*what)(void *output, bool wait))
 {
 	struct rings *const rings = session->rings;
 	bool wait = true;
@@ -54,7 +54,7 @@ static int each(struct wmk_session *session, int (*what)(void *outlet, bool wait
 
 	pthread_mutex_unlock(&session->lock);
 	for (struct rings *one = rings; one; one = one->next) {
-		int err = what(one->outlet, wait);
+		int err = what(one->output, wait);
 
 		wait = wait && err != -ETIMEDOUT;
 		if (err < 0 && first == 0)
@@ -71,7 +71,7 @@ int wmk_session_flush(struct wmk_session *session)
 	wmk_ring_requests_begin(session);
 	if (reattach)
 		reattach->again(session);
-	int err = each(session, session->tracing->options.outlet->rings_flush);
+	int err = each(session, session->tracing->options.consumer->rings_flush);
 
 	wmk_ring_requests_end(session);
 	session->stopping = false;
@@ -139,7 +139,7 @@ static int left_some(struct wmk_session *session, int (*what)(void *data, const 
 	uint32_t removed = 0;
 
 	pthread_mutex_unlock(&session->lock);
-	const int listed = o->outlet->each_left(o->outlet_data, &info, left_note, &left);
+	const int listed = o->consumer->each_left(o->consumer_data, &info, left_note, &left);
 	int first = listed < 0 ? listed : 0;
 
 	pthread_mutex_lock(&session->lock);
@@ -147,7 +147,7 @@ static int left_some(struct wmk_session *session, int (*what)(void *data, const 
 	pthread_mutex_unlock(&session->lock);
 	for (uint32_t i = 0; i < left.subs.n; i++) {
 		info = info_of(session, ((const char **)left.subs.items)[i]);
-		int err = info.sub ? what(o->outlet_data, &info) : 0;
+		int err = info.sub ? what(o->consumer_data, &info) : 0;
 
 		removed += info.sub && err == 0;
 		if (err < 0 && first == 0)
@@ -161,7 +161,7 @@ static int left_some(struct wmk_session *session, int (*what)(void *data, const 
 
 int wmk_ring_requests_left(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info))
 {
-	bool again = session->tracing->options.outlet->each_left != NULL;
+	bool again = session->tracing->options.consumer->each_left != NULL;
 	int err = 0;
 
 	while (again && err == 0)
@@ -171,7 +171,7 @@ int wmk_ring_requests_left(struct wmk_session *session, int (*what)(void *data, 
 
 int wmk_session_clear(struct wmk_session *session)
 {
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 
 	wmk_ring_requests_begin(session);
 	for (unsigned i = 0; i < session->n_channels; i++)
@@ -182,7 +182,7 @@ int wmk_session_clear(struct wmk_session *session)
 	}
 	wmk_ring_requests_counted(session);
 	/* remove traces of ended processes first: the consumer measures the remaining size afterwards */
-	int left = wmk_ring_requests_left(session, outlet->forget_left), err = each(session, outlet->rings_clear);
+	int left = wmk_ring_requests_left(session, consumer->forget_left), err = each(session, consumer->rings_clear);
 
 	err = left < 0 ? left : err;
 	session->full = session->full && err < 0;
@@ -220,11 +220,11 @@ static int reclaim_check(const struct wmk_session *session, const struct wmk_ctl
 		if (session->channels[i]->own || !names_channel(request, session->channels[i]))
 			continue;
 		if (keeps && request->channels.n)
-			return wmk_error_said(-ENOTSUP, "channel '%.240s' keeps its memory: %s", is->name, keeps);
+			return wmk_errorx(-ENOTSUP, "channel '%.240s' keeps its memory: %s", is->name, keeps);
 		any |= !keeps;
 		why = keeps ? keeps : why;
 	}
-	return any ? 0 : wmk_error_said(-ENOTSUP, "session '%.240s' keeps its memory: %s", session->name, why);
+	return any ? 0 : wmk_errorx(-ENOTSUP, "session '%.240s' keeps its memory: %s", session->name, why);
 }
 
 static int names_check(struct wmk_session *session, const struct wmk_ctl_reclaim *request)
@@ -238,21 +238,21 @@ static int names_check(struct wmk_session *session, const struct wmk_ctl_reclaim
 						   strcmp(names[n], session->channels[i]->is.name) != 0))
 			i++;
 		if (i == session->n_channels)
-			return wmk_error_said(-ENOENT, "session '%.240s' has no channel '%.240s'", session->name,
-					      names[n]);
+			return wmk_errorx(-ENOENT, "session '%.240s' has no channel '%.240s'", session->name,
+					  names[n]);
 	}
 	return 0;
 }
 
 int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclaim *request)
 {
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 	int first = names_check(session, request);
 	bool wait = true;
 
 	if (first == 0)
 		first = reclaim_check(session, request);
-	if (first == 0 && !outlet->rings_reclaim)
+	if (first == 0 && !consumer->rings_reclaim)
 		first = wmk_error(-ENOTSUP, "the consumer of this session gives no memory back");
 	if (first < 0)
 		return first;
@@ -262,7 +262,7 @@ int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclai
 	pthread_mutex_unlock(&session->lock);
 	for (struct rings *one = rings; one; one = one->next) {
 		const bool asks = names_channel(request, one->channel) && !wmk_channel_keeps_memory(&one->channel->is);
-		int err = asks ? outlet->rings_reclaim(one->outlet, request->idle_us, wait) : 0;
+		int err = asks ? consumer->rings_reclaim(one->output, request->idle_us, wait) : 0;
 
 		wait = wait && err != -ETIMEDOUT;
 		if (err < 0 && first == 0)
@@ -284,7 +284,7 @@ static int count(struct rings *rings, struct wmk_counts *into)
 	struct wmk_session *session = rings->session;
 	struct wmk_counts now = { 0 }, earlier = { 0 };
 
-	int err = session->tracing->options.outlet->rings_counts(rings->outlet, &now, &earlier);
+	int err = session->tracing->options.consumer->rings_counts(rings->output, &now, &earlier);
 
 	pthread_mutex_lock(&session->lock);
 	if (into)
@@ -462,7 +462,7 @@ static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
 /*
  * If *cause is NULL, stores the cause chain of the first error there, because later calls would clear it.
  */
-static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *outlet, struct wmk_error_chain **cause)
+static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *consumer, struct wmk_error_chain **cause)
 {
 	bool wait = true;
 	int first = 0;
@@ -471,7 +471,7 @@ static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *ou
 		struct rings *next = rings->next;
 
 		wmk_kernel_halt(rings);
-		int err = outlet->rings_stop(rings->outlet, wait);
+		int err = consumer->rings_stop(rings->output, wait);
 
 		wait = wait && err != -ETIMEDOUT;
 		if (err < 0 && first == 0) {
@@ -479,7 +479,7 @@ static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *ou
 			*cause = *cause ? *cause : wmk_error_take();
 		}
 		count(rings, &rings->channel->past);
-		outlet->rings_close(rings->outlet);
+		consumer->rings_close(rings->output);
 		if (!rings->session->tracing->leaving && (err == 0 || !rings->session->recovered))
 			wmk_rings_file_remove(rings);
 		pthread_mutex_lock(&rings->session->lock);
@@ -491,13 +491,13 @@ static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *ou
 	return first;
 }
 
-static void traces_end(struct trace *trace, const struct wmk_consumer_port_ops *outlet)
+static void traces_end(struct trace *trace, const struct wmk_consumer_port_ops *consumer)
 {
 	while (trace) {
 		struct trace *next = trace->next;
 
-		if (trace->outlet)
-			outlet->trace_close(trace->outlet);
+		if (trace->output)
+			consumer->trace_close(trace->output);
 		free(trace);
 		trace = next;
 	}
@@ -505,11 +505,11 @@ static void traces_end(struct trace *trace, const struct wmk_consumer_port_ops *
 
 int wmk_rings_close(struct wmk_session *session, bool ended_only)
 {
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 	const struct wmk_reattach_ops *reattach = session->tracing->reattach;
 
 	wmk_ring_requests_begin(session);
-	wmk_unrecorded_look(session);
+	wmk_unrecorded_collect(session);
 	int gave_up = ended_only || !reattach ? 0 : reattach->abandon(session);
 	struct rings *rings = rings_leave(session, ended_only);
 	const bool any = rings != NULL;
@@ -518,13 +518,13 @@ int wmk_rings_close(struct wmk_session *session, bool ended_only)
 	session->ending = rings;
 	pthread_mutex_unlock(&session->lock);
 	struct wmk_error_chain *cause = gave_up < 0 ? wmk_error_take() : NULL;
-	int err = rings_end(rings, outlet, &cause);
+	int err = rings_end(rings, consumer, &cause);
 
 	pthread_mutex_lock(&session->lock);
 	if (ended_only && any)
 		wmk_ring_requests_counted(session);
 	pthread_mutex_unlock(&session->lock);
-	traces_end(traces, outlet);
+	traces_end(traces, consumer);
 	pthread_mutex_lock(&session->lock);
 	wmk_ring_requests_end(session);
 	if (cause)

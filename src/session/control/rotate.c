@@ -77,18 +77,18 @@ static int open_traces(struct wmk_session *session)
 static void cut(struct wmk_session *session, struct trace *traces)
 {
 	for (struct trace *trace = traces; trace; trace = trace->next)
-		if (session->tracing->options.outlet->trace_cut(trace->outlet) < 0)
+		if (session->tracing->options.consumer->trace_cut(trace->output) < 0)
 			wmk_error_clear();
 }
 
 /* Locked. Queue the rotation of each trace, and its new metadata. */
 static int begin_chunk(struct wmk_session *session)
 {
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 	int first = 0;
 
 	for (struct trace *trace = session->traces; trace; trace = trace->next) {
-		int err = outlet->trace_rotate(trace->outlet, session->chunk.closed, session->chunk.number, false);
+		int err = consumer->trace_rotate(trace->output, session->chunk.closed, session->chunk.number, false);
 
 		if (err == 0)
 			err = wmk_trace_regenerate(trace, false);
@@ -122,14 +122,14 @@ static int finish(struct wmk_session *session)
 	pthread_mutex_unlock(&session->lock);
 	WMK_TESTPOINT(session_rotating);
 	for (struct trace *trace = traces; trace && err == 0; trace = trace->next)
-		err = o->outlet->trace_rotate(trace->outlet, info.closed, session->chunk.number, true);
+		err = o->consumer->trace_rotate(trace->output, info.closed, session->chunk.number, true);
 	pthread_mutex_lock(&session->lock);
 	if (err == 0)
-		err = wmk_ring_requests_left(session, o->outlet->archive_left);
+		err = wmk_ring_requests_left(session, o->consumer->archive_left);
 	pthread_mutex_unlock(&session->lock);
 	WMK_TESTPOINT(session_rotated);
 	if (err == 0)
-		err = o->outlet->archive_end(o->outlet_data, &info);
+		err = o->consumer->archive_end(o->consumer_data, &info);
 	pthread_mutex_lock(&session->lock);
 	session->chunk.closing = err < 0;
 	if (err == 0)
@@ -139,15 +139,15 @@ static int finish(struct wmk_session *session)
 
 static int check_kind(const struct wmk_session *session)
 {
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 
-	if (!outlet->trace_rotate)
-		return wmk_error_said(-ENOTSUP, "this recording cannot be rotated");
+	if (!consumer->trace_rotate)
+		return wmk_errorx(-ENOTSUP, "this recording cannot be rotated");
 	if (session->settings.snapshot)
-		return wmk_error_said(-ENOTSUP,
-				      "session '%.100s' is a flight recorder, which writes only snapshots: use "
-				      "`waymark snapshot record`",
-				      session->name);
+		return wmk_errorx(-ENOTSUP,
+				  "session '%.100s' is a flight recorder, which writes only snapshots: use "
+				  "`waymark snapshot record`",
+				  session->name);
 	return 0;
 }
 
@@ -156,8 +156,8 @@ static int check(const struct wmk_session *session)
 	int err = check_kind(session);
 
 	if (err == 0 && !session->started)
-		return wmk_error_said(-ENODATA, "session '%.100s' has never been active: start it first",
-				      session->name);
+		return wmk_errorx(-ENODATA, "session '%.100s' has never been active: start it first",
+				  session->name);
 	return err;
 }
 
@@ -201,7 +201,7 @@ void wmk_session_rotate_abandon(struct wmk_session *session)
 	session->chunk.closing = false;
 	pthread_mutex_unlock(&session->lock);
 	cause = wmk_error_take();
-	if (o->outlet->archive_end(o->outlet_data, &info) < 0)
+	if (o->consumer->archive_end(o->consumer_data, &info) < 0)
 		wmk_error_clear();
 	wmk_error_give(cause);
 	pthread_mutex_lock(&session->lock);
@@ -223,8 +223,8 @@ int wmk_session_rotate(struct wmk_session *session)
 		const uint64_t begin = wmk_clock_monotonic();
 
 		pthread_mutex_unlock(&session->lock);
-		if (o->outlet->chunk_end)
-			o->outlet->chunk_end(o->outlet_data, session->path);
+		if (o->consumer->chunk_end)
+			o->consumer->chunk_end(o->consumer_data, session->path);
 		cut(session, traces);
 		pthread_mutex_lock(&session->lock);
 		chunk_advance(&session->chunk, wmk_clock_monotonic() - begin);
@@ -290,8 +290,8 @@ int wmk_session_rotate_scheduled(struct wmk_session *session, uint64_t *next)
 	int err;
 
 	*next = UINT64_MAX;
-	if (o->outlet->chunk_is_due)
-		is_due = o->outlet->chunk_is_due(o->outlet_data, session->path, session->active ? max : 0);
+	if (o->consumer->chunk_is_due)
+		is_due = o->consumer->chunk_is_due(o->consumer_data, session->path, session->active ? max : 0);
 	if (!session->active || (!us && !max))
 		return 0;
 	if (us)

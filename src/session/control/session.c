@@ -70,8 +70,8 @@ static int shm_fill(struct wmk_session *session, const struct wmk_session_option
 {
 	session->recovered = options->shm == WMK_SHM_RECOVERED;
 	if (session->uid != geteuid())
-		return wmk_error_said(-EPERM, "rings in files (--shm-path) need a session daemon of your own: this one "
-					      "runs as another user");
+		return wmk_errorx(-EPERM, "rings in files (--shm-path) need a session daemon of your own: this one "
+					  "runs as another user");
 	if (options->shm == WMK_SHM_NEW)
 		return shm_make(session, options);
 	/* Without the directory, the session records into memory; applications may still reattach rings. */
@@ -92,13 +92,13 @@ static int snapshot_fill(struct wmk_session *session)
 	if (!session->settings.snapshot || session->tracing->restoring)
 		return 0;
 	if (session->settings.max_size)
-		return wmk_error_said(-EINVAL, "a limit of the trace (--max-size) has no effect with --snapshot: limit "
-				      "each snapshot instead (waymark snapshot record --max-size)");
+		return wmk_errorx(-EINVAL, "a limit of the trace (--max-size) has no effect with --snapshot: limit "
+				  "each snapshot instead (waymark snapshot record --max-size)");
 	if (session->settings.flush_us)
-		return wmk_error_said(-EINVAL, "a flush interval (--live) has no effect with --snapshot: nothing is "
-				      "written before a snapshot");
+		return wmk_errorx(-EINVAL, "a flush interval (--live) has no effect with --snapshot: nothing is "
+				  "written before a snapshot");
 	if (session->settings.compress)
-		return wmk_error_said(-EINVAL, "--compress has no effect with --snapshot: no chunk is closed");
+		return wmk_errorx(-EINVAL, "--compress has no effect with --snapshot: no chunk is closed");
 	return *session->settings.snapshot_path ? 0 : wmk_session_snapshot_output(session, &output);
 }
 
@@ -113,22 +113,22 @@ static int relay_fill(struct wmk_session *session)
 	int err = *settings->url ? wmk_relay_url_parse(settings->url, &url) : 0;
 
 	if (!*settings->url && settings->spool_size)
-		return wmk_error_said(-EINVAL, "--spool-size has no effect without a relay (--set-url)");
+		return wmk_errorx(-EINVAL, "--spool-size has no effect without a relay (--set-url)");
 	if (err < 0 || !*settings->url)
 		return err;
 	if (settings->max_size)
-		return wmk_error_said(-EINVAL, "--max-size limits a trace in a directory; the spool of a session with "
-				      "a relay is limited by --spool-size");
+		return wmk_errorx(-EINVAL, "--max-size limits a trace in a directory; the spool of a session with "
+				  "a relay is limited by --spool-size");
 	if (settings->snapshot)
-		return wmk_error_said(-EINVAL, "a flight recorder (--snapshot) has no relay: its snapshots are written "
-				      "to directories");
+		return wmk_errorx(-EINVAL, "a flight recorder (--snapshot) has no relay: its snapshots are written "
+				  "to directories");
 	if (settings->compress)
-		return wmk_error_said(-EINVAL, "--compress has no effect with a relay: the spool is not compressed");
+		return wmk_errorx(-EINVAL, "--compress has no effect with a relay: the spool is not compressed");
 	if (!settings->spool_size)
 		settings->spool_size = WMK_RELAY_SPOOL_DEFAULT;
 	if (settings->spool_size < WMK_RELAY_SPOOL_MIN)
-		return wmk_error_said(-EINVAL, "--spool-size is too small: the minimum is %u bytes",
-				      WMK_RELAY_SPOOL_MIN);
+		return wmk_errorx(-EINVAL, "--spool-size is too small: the minimum is %u bytes",
+				  WMK_RELAY_SPOOL_MIN);
 	return 0;
 }
 
@@ -234,7 +234,7 @@ static int name_is_free(struct wmk_tracing *tracing, const struct wmk_session_op
 	struct wmk_session *there = err == 0 ? wmk_session_get(tracing, options->uid, options->name) : NULL;
 
 	if (there)
-		err = wmk_error_said(-EEXIST, "session '%s' exists already", options->name);
+		err = wmk_errorx(-EEXIST, "session '%s' exists already", options->name);
 	wmk_session_put(there);
 	return err;
 }
@@ -244,14 +244,14 @@ int wmk_session_output_check(const struct wmk_tracing *tracing, const struct wmk
 	const struct wmk_trace_info info = { .path = options->path, .uid = options->uid, .gid = options->gid };
 	const struct wmk_tracing_options *o = &tracing->options;
 
-	return o->outlet->output_check ? o->outlet->output_check(o->outlet_data, &info) : 0;
+	return o->consumer->output_check ? o->consumer->output_check(o->consumer_data, &info) : 0;
 }
 
 int wmk_session_relays(const struct wmk_tracing *tracing, struct wmk_list *relays, struct wmk_arena *arena)
 {
 	const struct wmk_tracing_options *o = &tracing->options;
 
-	return o->outlet->relays ? o->outlet->relays(o->outlet_data, relays, arena) : 0;
+	return o->consumer->relays ? o->consumer->relays(o->consumer_data, relays, arena) : 0;
 }
 
 int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options)
@@ -261,16 +261,16 @@ int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session
 	int err = 0;
 
 	if (own && strcmp(there->name, options->name) != 0)
-		err = wmk_error_said(-EBUSY, "session '%.40s' has its trace in %.60s already: use another directory",
-				     there->name, there->path);
+		err = wmk_errorx(-EBUSY, "session '%.40s' has its trace in %.60s already: use another directory",
+				 there->name, there->path);
 	else if (there && !own && options->uid == 0)
-		err = wmk_error_said(-EBUSY,
-				     "session '%.40s' of user %u has its trace in %.50s already: use another directory",
-				     there->name, (unsigned)there->uid, there->path);
+		err = wmk_errorx(-EBUSY,
+				 "session '%.40s' of user %u has its trace in %.50s already: use another directory",
+				 there->name, (unsigned)there->uid, there->path);
 	else if (there && !own)          /* the user may not see the name of that session */
-		err = wmk_error_said(-EBUSY,
-				     "a session of another user has its trace in %.60s already: use another directory",
-				     there->path);
+		err = wmk_errorx(-EBUSY,
+				 "a session of another user has its trace in %.60s already: use another directory",
+				 there->path);
 	wmk_session_put(there);
 	return err;
 }
@@ -357,22 +357,22 @@ static bool has_own_channel(const struct wmk_session *session)
 int wmk_session_start(struct wmk_session *session)
 {
 	if (session->active)
-		return wmk_error_said(-EALREADY, "session '%s' is active already", session->name);
+		return wmk_errorx(-EALREADY, "session '%s' is active already", session->name);
 	if (session->n_channels == 0)
-		return wmk_error_said(-ENODATA, "session '%s' has no channel: enable an event first",
-				      session->name);
+		return wmk_errorx(-ENODATA, "session '%s' has no channel: enable an event first",
+				  session->name);
 	if (session->full)
-		return wmk_error_said(-EDQUOT,
-				      "the trace of session '%s' has reached its limit of %" PRIu64
-				      " bytes (--max-size): clear it first",
-				      session->name, session->settings.max_size);
+		return wmk_errorx(-EDQUOT,
+				  "the trace of session '%s' has reached its limit of %" PRIu64
+				  " bytes (--max-size): clear it first",
+				  session->name, session->settings.max_size);
 	for (unsigned i = 0; i < session->n_channels && session->settings.max_size; i++)
 		if (session->channels[i]->is.settings.subbuf_size > session->settings.max_size)
-			return wmk_error_said(-EINVAL,
-					      "the limit of the trace, %" PRIu64
-					      " bytes (--max-size), is less than one sub-buffer of channel %.60s "
-					      "(--subbuf-size)",
-					      session->settings.max_size, session->channels[i]->is.name);
+			return wmk_errorx(-EINVAL,
+					  "the limit of the trace, %" PRIu64
+					  " bytes (--max-size), is less than one sub-buffer of channel %.60s "
+					  "(--subbuf-size)",
+					  session->settings.max_size, session->channels[i]->is.name);
 	if (!session->settings.no_statedump && !session->started && !has_own_channel(session)) {
 		int err = wmk_session_add_own_channel(session);
 
@@ -415,7 +415,7 @@ int wmk_session_prepare(struct wmk_session *session, uid_t uid)
 int wmk_session_stop(struct wmk_session *session)
 {
 	if (!session->active)
-		return session->full ? 0 : wmk_error_said(-EALREADY, "session '%s' is not active", session->name);
+		return session->full ? 0 : wmk_errorx(-EALREADY, "session '%s' is not active", session->name);
 	wmk_session_activate(session, false);
 	session->stopping = true;
 	if (wmk_session_kernel_update(session) < 0)
@@ -452,7 +452,7 @@ int wmk_session_full(struct wmk_session *session)
 
 	session->full = true;
 	return was ? wmk_session_stop(session)
-		   : wmk_error_said(-EALREADY, "session '%s' is not active", session->name);
+		   : wmk_errorx(-EALREADY, "session '%s' is not active", session->name);
 }
 
 void wmk_session_regenerate_statedump(struct wmk_session *session)
@@ -484,8 +484,8 @@ static int spool_end(const struct wmk_session *session)
 	const struct wmk_trace_info info = { .path = session->path, .uid = session->uid, .gid = session->gid };
 	const struct wmk_tracing_options *o = &session->tracing->options;
 
-	return *session->settings.url && !session->tracing->leaving && o->outlet->output_end
-		       ? o->outlet->output_end(o->outlet_data, &info)
+	return *session->settings.url && !session->tracing->leaving && o->consumer->output_end
+		       ? o->consumer->output_end(o->consumer_data, &info)
 		       : 0;
 }
 

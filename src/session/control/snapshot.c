@@ -28,7 +28,7 @@ struct snapshot_rings {
 	struct snapshot_rings *next;
 	struct rings *of;                /* holds a reference */
 	char name[WMK_RINGS_NAME];
-	void *outlet;                    /* NULL: not copied yet, or the copy failed */
+	void *output;                    /* NULL: not copied yet, or the copy failed */
 };
 
 /*
@@ -43,7 +43,7 @@ struct snapshot_trace {
 	struct wmk_ctf_text_buffer body; /* the latest known classes */
 	struct snapshot_rings *rings;
 	struct wmk_counts counts;
-	void *outlet;                    /* NULL: not open */
+	void *output;                    /* NULL: not open */
 };
 
 struct wmk_snapshot {
@@ -57,9 +57,9 @@ struct wmk_snapshot {
 	bool has_dump;
 };
 
-static const struct wmk_consumer_port_ops *outlet_of(const struct wmk_snapshot *snapshot)
+static const struct wmk_consumer_port_ops *consumer_of(const struct wmk_snapshot *snapshot)
 {
-	return snapshot->session->tracing->options.outlet;
+	return snapshot->session->tracing->options.consumer;
 }
 
 /* ── what belongs to it ──────────────────────────────────────────────────────────────────────────────── */
@@ -138,15 +138,15 @@ static int collect(struct wmk_snapshot *snapshot)
 		overwrite |= !session->channels[i]->own && !wmk_channel_is_kernel(session->channels[i]) &&
 			     session->channels[i]->is.settings.mode == WMK_MODE_OVERWRITE;
 	if (!overwrite && !session->settings.snapshot)
-		return wmk_error_said(-EPERM, "session '%s' has no channel of applications in overwrite mode: its "
-				      "records are in its trace (use create --snapshot, or enable-channel --overwrite)",
-				      session->name);
+		return wmk_errorx(-EPERM, "session '%s' has no channel of applications in overwrite mode: its "
+				  "records are in its trace (use create --snapshot, or enable-channel --overwrite)",
+				  session->name);
 	for (const struct trace *trace = session->traces; trace && err == 0; trace = trace->next)
 		if (trace_is_copied(session, trace))
 			err = add_trace(snapshot, trace);
 	if (err == 0 && !snapshot->traces)
-		err = wmk_error_said(-ENODATA, "session '%s' has no records: no application has registered since it "
-				     "was started, and it has no kernel channel", session->name);
+		err = wmk_errorx(-ENODATA, "session '%s' has no records: no application has registered since it "
+				 "was started, and it has no kernel channel", session->name);
 	return err;
 }
 
@@ -164,9 +164,9 @@ static int limit_rings(struct wmk_snapshot *snapshot, uint64_t max_size)
 				largest = rings->of->channel->is.settings.subbuf_size;
 	if (snapshot->ring_max >= largest)
 		return 0;
-	return wmk_error_said(-EINVAL, "the limit of the snapshot, %" PRIu64 " bytes, is too small: %u rings have "
-			      "records, and each needs a sub-buffer of up to %" PRIu64 " bytes", max_size,
-			      snapshot->n_rings, largest);
+	return wmk_errorx(-EINVAL, "the limit of the snapshot, %" PRIu64 " bytes, is too small: %u rings have "
+			  "records, and each needs a sub-buffer of up to %" PRIu64 " bytes", max_size,
+			  snapshot->n_rings, largest);
 }
 
 /* ── its directory ───────────────────────────────────────────────────────────────────────────────────── */
@@ -197,7 +197,7 @@ static int choose_path(struct wmk_snapshot *snapshot, const char *base, const ch
 					 "the path of the snapshot is too long, or no memory is free");
 		info.path = snapshot->path;
 		pthread_mutex_unlock(&session->lock);
-		err = o->outlet->output_check ? o->outlet->output_check(o->outlet_data, &info) : 0;
+		err = o->consumer->output_check ? o->consumer->output_check(o->consumer_data, &info) : 0;
 		pthread_mutex_lock(&session->lock);
 	}
 	return err;
@@ -236,7 +236,7 @@ static int metadata_text(struct wmk_snapshot *snapshot, struct snapshot_trace *t
 static int open_trace(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 {
 	const struct wmk_session *session = snapshot->session;
-	const struct wmk_consumer_port_ops *outlet = outlet_of(snapshot);
+	const struct wmk_consumer_port_ops *consumer = consumer_of(snapshot);
 	struct wmk_trace_info info = { .session = session->name,
 				       .path = snapshot->path,
 				       .sub = trace->is.sub,
@@ -249,11 +249,11 @@ static int open_trace(struct wmk_snapshot *snapshot, struct snapshot_trace *trac
 
 	memcpy(info.uuid, trace->as.uuid, sizeof(info.uuid));
 	if (err >= 0)
-		err = outlet->trace_open(session->tracing->options.outlet_data, &info, &trace->outlet);
+		err = consumer->trace_open(session->tracing->options.consumer_data, &info, &trace->output);
 	if (err < 0)
-		trace->outlet = NULL;
+		trace->output = NULL;
 	if (err >= 0)
-		err = outlet->metadata_replace(trace->outlet, text.text, text.len, false);
+		err = consumer->metadata_replace(trace->output, text.text, text.len, false);
 	wmk_ctf_text_free(&text);
 	return err < 0 ? err : 0;
 }
@@ -269,11 +269,12 @@ static int copy_rings(struct wmk_snapshot *snapshot, struct snapshot_trace *trac
 		.copy = true,
 		.copy_max = rings->of->channel->own ? 0 : snapshot->ring_max,
 	};
-	int err = rings->of->set ? outlet_of(snapshot)->rings_open(trace->outlet, &info, rings->of->set, &rings->outlet)
-				 : wmk_kernel_copied(rings->of, trace->outlet, &info, &rings->outlet);
+	const struct wmk_consumer_port_ops *consumer = consumer_of(snapshot);
+	int err = rings->of->set ? consumer->rings_open(trace->output, &info, rings->of->set, &rings->output)
+				 : wmk_kernel_copied(rings->of, trace->output, &info, &rings->output);
 
 	if (err < 0)
-		rings->outlet = NULL;
+		rings->output = NULL;
 	return err;
 }
 
@@ -296,8 +297,8 @@ static void rings_free(struct wmk_snapshot *snapshot, struct snapshot_rings *rin
 	while (rings) {
 		struct snapshot_rings *next = rings->next;
 
-		if (rings->outlet)
-			outlet_of(snapshot)->rings_close(rings->outlet);
+		if (rings->output)
+			consumer_of(snapshot)->rings_close(rings->output);
 		wmk_rings_put(rings->of);
 		free(rings);
 		rings = next;
@@ -312,8 +313,8 @@ static void snapshot_free(struct wmk_snapshot *snapshot)
 
 		snapshot->traces = trace->next;
 		rings_free(snapshot, trace->rings);
-		if (trace->outlet)
-			outlet_of(snapshot)->trace_close(trace->outlet);
+		if (trace->output)
+			consumer_of(snapshot)->trace_close(trace->output);
 		wmk_ctf_text_free(&trace->body);
 		free(trace);
 	}
@@ -337,8 +338,8 @@ static int begin_locked(struct wmk_snapshot *snapshot, const struct wmk_snapshot
 	if (err == 0)
 		err = limit_rings(snapshot, options->max_size ? options->max_size : settings->snapshot_max_size);
 	if (err == 0 && !*base)
-		err = wmk_error_said(-EINVAL, "session '%s' has no snapshot output: give a directory, or use "
-				     "`waymark snapshot add-output`", session->name);
+		err = wmk_errorx(-EINVAL, "session '%s' has no snapshot output: give a directory, or use "
+				 "`waymark snapshot add-output`", session->name);
 	/* (a copy, because the settings may change while the lock is released) */
 	char *copy = err == 0 ? strdup(base) : NULL;
 	if (err == 0 && !copy)
@@ -394,16 +395,16 @@ bool wmk_snapshot_has_kernel(const struct wmk_snapshot *snapshot)
 /* Write the copies of the trace completely, and add up their counts. Not locked. */
 static int settle(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 {
-	const struct wmk_consumer_port_ops *outlet = outlet_of(snapshot);
+	const struct wmk_consumer_port_ops *consumer = consumer_of(snapshot);
 	int first = 0;
 
 	for (struct snapshot_rings *rings = trace->rings; rings; rings = rings->next) {
 		struct wmk_counts counts = { 0 }, earlier = { 0 };
-		int err = rings->outlet ? outlet->rings_stop(rings->outlet, true) : 0;
+		int err = rings->output ? consumer->rings_stop(rings->output, true) : 0;
 
 		if (err < 0 && first == 0)
 			first = err;
-		if (rings->outlet && outlet->rings_counts(rings->outlet, &counts, &earlier) < 0)
+		if (rings->output && consumer->rings_counts(rings->output, &counts, &earlier) < 0)
 			wmk_error_clear();
 		/* overwritten state dumps do not count as lost in the snapshot */
 		if (rings->of->channel->own)
@@ -454,7 +455,7 @@ static int complete(struct wmk_snapshot *snapshot, struct snapshot_trace *trace)
 	if (err == 0)
 		err = metadata_text(snapshot, trace, true, &text);
 	if (err >= 0)
-		err = outlet_of(snapshot)->metadata_replace(trace->outlet, text.text, text.len, true);
+		err = consumer_of(snapshot)->metadata_replace(trace->output, text.text, text.len, true);
 	wmk_ctf_text_free(&text);
 	return err < 0 ? err : 0;
 }
@@ -487,10 +488,10 @@ static int remove_output(struct wmk_session *session, const char *name)
 	struct wmk_ctl_settings *settings = &session->settings;
 
 	if (!*settings->snapshot_path)
-		return wmk_error_said(-ENOENT, "session '%s' has no snapshot output", session->name);
+		return wmk_errorx(-ENOENT, "session '%s' has no snapshot output", session->name);
 	if (*name && strcmp(name, settings->snapshot_name) != 0)
-		return wmk_error_said(-ENOENT, "session '%s' has no snapshot output '%.60s'; its output is '%.60s'",
-				      session->name, name, settings->snapshot_name);
+		return wmk_errorx(-ENOENT, "session '%s' has no snapshot output '%.60s'; its output is '%.60s'",
+				  session->name, name, settings->snapshot_name);
 	settings->snapshot_path = settings->snapshot_name = "";
 	settings->snapshot_max_size = 0;
 	return 0;
@@ -508,9 +509,9 @@ int wmk_session_snapshot_output(struct wmk_session *session, const struct wmk_ct
 	if (err < 0)
 		return err;
 	if (*settings->snapshot_path)
-		return wmk_error_said(-EEXIST, "session '%s' has the snapshot output '%.60s' in %.60s already: remove "
-				      "it first (waymark snapshot del-output)", session->name, settings->snapshot_name,
-				      settings->snapshot_path);
+		return wmk_errorx(-EEXIST, "session '%s' has the snapshot output '%.60s' in %.60s already: remove "
+				  "it first (waymark snapshot del-output)", session->name, settings->snapshot_name,
+				  settings->snapshot_path);
 	name = wmk_arena_text(&session->arena, name);
 	path = wmk_arena_text(&session->arena, output->path);
 	if (!name || !path)

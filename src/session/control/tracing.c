@@ -51,7 +51,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 	struct wmk_tracing_options *o = &tracing->options;
 	uint32_t first;
 
-	if (given->size != sizeof(*given) || !given->outlet || !given->clocks)
+	if (given->size != sizeof(*given) || !given->consumer || !given->clocks)
 		return wmk_error(-EINVAL, "invalid tracing options: structure size, no consumer or no clocks");
 	*o = *given;
 	tracing->clocks = *given->clocks;

@@ -46,7 +46,7 @@ int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule
 
 	note[0] = '\0';
 	if (rule->level_op != WMK_LEVEL_ANY)
-		return wmk_error_said(-EINVAL, "kernel events have no log levels");
+		return wmk_errorx(-EINVAL, "kernel events have no log levels");
 	err = wmk_kernel_tracefs(session->tracing, &tracefs);
 	if (err == 0)
 		err = wmk_kinstance_clock_check(tracefs, session->clock);

@@ -253,7 +253,7 @@ static int narrowed(const struct wmk_session *session, const char *filter, const
 		len += (size_t)sprintf(text + len, "]");
 	}
 	if (len > WMK_FILTER_TEXT_MAX)
-		err = wmk_error_said(
+		err = wmk_errorx(
 			-E2BIG, "the filter '%.60s' is too long together with the list of tracked processes",
 			filter);
 	if (err == 0)

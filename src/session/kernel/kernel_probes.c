@@ -86,10 +86,10 @@ int wmk_kernel_probe_check(const struct wmk_tracefs *tracefs, const struct wmk_c
 	if (rule->probe > WMK_RULE_USER_PROBE_RETURN)
 		return wmk_error(-EINVAL, "unknown kind of probe");
 	if (rule->exclusions.n)
-		return wmk_error_said(-EINVAL, "a probe is one event and cannot have exclusions");
+		return wmk_errorx(-EINVAL, "a probe is one event and cannot have exclusions");
 	if (strpbrk(rule->pattern, "*?[]\\:"))
-		return wmk_error_said(-EINVAL, "'%.60s' cannot name the event of a probe: use letters, digits and '_'",
-				      rule->pattern);
+		return wmk_errorx(-EINVAL, "'%.60s' cannot name the event of a probe: use letters, digits and '_'",
+				  rule->pattern);
 	/* a group of this thread; if the daemon crashes, the next sweep removes it like other orphans */
 	snprintf(group, sizeof(group), WMK_KPROBE_GROUP "p%d_0_check%d", (int)getpid(), (int)gettid());
 	err = make(rule, uid, gid, &options, &probe);

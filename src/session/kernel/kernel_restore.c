@@ -148,7 +148,7 @@ void wmk_session_kernel_restored(struct wmk_session *session)
 	for (struct rings **at = &session->rings; *at;) {
 		struct rings *rings = *at;
 
-		if (!rings->kernel || rings->outlet || consumed_on(rings) == 0) {
+		if (!rings->kernel || rings->output || consumed_on(rings) == 0) {
 			at = &rings->next;
 			continue;
 		}

@@ -133,7 +133,7 @@ static int same_process(const struct wmk_ctl_domain *domain)
 	if (!domain->start_time ||
 	    (wmk_process_stat((pid_t)domain->pid, &parent, &start_time, &state) && start_time == domain->start_time))
 		return 0;
-	return wmk_error_said(-ESRCH, "process %" PRIu64 " of the channel has ended", domain->pid);
+	return wmk_errorx(-ESRCH, "process %" PRIu64 " of the channel has ended", domain->pid);
 }
 
 struct threads {

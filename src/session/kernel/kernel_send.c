@@ -36,25 +36,25 @@ int wmk_kernel_send(struct rings *rings, const struct wmk_kernel_info *about)
 	struct wmk_rings_info info;
 
 	info_fill(rings, &info, name, contexts, &kernel);
-	return rings->session->tracing->options.outlet->kernel_events(rings->outlet, &info, &kernel);
+	return rings->session->tracing->options.consumer->kernel_events(rings->output, &info, &kernel);
 }
 
 int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n)
 {
-	const struct wmk_consumer_port_ops *outlet = rings->session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = rings->session->tracing->options.consumer;
 	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
 	struct wmk_kernel_info kernel = { .events = events, .n_events = n };
 	char name[WMK_RINGS_NAME];
 	struct wmk_rings_info info;
 
-	if (!outlet->kernel_open)
-		return wmk_error_said(-ENOTSUP, "this trace output cannot record the kernel");
+	if (!consumer->kernel_open)
+		return wmk_errorx(-ENOTSUP, "this trace output cannot record the kernel");
 	info_fill(rings, &info, name, contexts, &kernel);
 	info.restored = rings->restored;
-	return outlet->kernel_open(rings->trace->outlet, &info, &kernel, &rings->outlet);
+	return consumer->kernel_open(rings->trace->output, &info, &kernel, &rings->output);
 }
 
-int wmk_kernel_copied(const struct rings *rings, void *trace, const struct wmk_rings_info *about, void **outlet)
+int wmk_kernel_copied(const struct rings *rings, void *trace, const struct wmk_rings_info *about, void **output)
 {
 	const struct wmk_session *session = rings->session;
 	uint64_t contexts[WMK_WIRE_CONTEXTS_MAX];
@@ -67,7 +67,7 @@ int wmk_kernel_copied(const struct rings *rings, void *trace, const struct wmk_r
 	info.copy_max = about->copy_max;
 	/* (read without the lock: a stopped session has no state dump of this time) */
 	kernel.statedump = session->settings.no_statedump || !session->active ? 0 : wmk_session_now(session);
-	return session->tracing->options.outlet->kernel_open(trace, &info, &kernel, outlet);
+	return session->tracing->options.consumer->kernel_open(trace, &info, &kernel, output);
 }
 
 struct wmk_consumerd_event wmk_kernel_event_message(const struct rings *rings, const struct kernel_event *event,

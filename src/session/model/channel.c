@@ -197,13 +197,13 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 	int err = wmk_pattern_check(rule->pattern ? rule->pattern : "");
 
 	if (err == 0 && rule->exclusions.n > EXCLUSIONS_MAX)
-		err = wmk_error_said(-E2BIG, "a rule has at most %u exclusions", EXCLUSIONS_MAX);
+		err = wmk_errorx(-E2BIG, "a rule has at most %u exclusions", EXCLUSIONS_MAX);
 	for (uint32_t i = 0; err == 0 && i < rule->exclusions.n; i++)
 		err = wmk_pattern_check(text_at(&rule->exclusions, i));
 	if (err == 0 && !wmk_utf8_is(place_of(rule)))
-		err = wmk_error_said(-EINVAL, "the place of a probe is not valid UTF-8");
+		err = wmk_errorx(-EINVAL, "the place of a probe is not valid UTF-8");
 	if (err == 0 && !wmk_utf8_is(filter_of(rule)))
-		err = wmk_error_said(-EINVAL, "the filter is not valid UTF-8: write other bytes as \\xff in a string");
+		err = wmk_errorx(-EINVAL, "the filter is not valid UTF-8: write other bytes as \\xff in a string");
 	if (err == 0 && *filter_of(rule))
 		err = wmk_filter_text_check(rule->filter);
 	if (err < 0)
@@ -335,13 +335,13 @@ int wmk_session_context_add(struct wmk_session_channel *channel, const char *nam
 	if (!context)
 		return wmk_error(-EINVAL, "unknown context '%.60s'", name);
 	if (!(context->domains & (wmk_channel_is_kernel(channel) ? WMK_CONTEXT_KERNEL : WMK_CONTEXT_USER)))
-		return wmk_error_said(-EINVAL, "the context '%s' is not available in the %s domain",
-				      context->field.name, wmk_channel_is_kernel(channel) ? "kernel" : "user");
+		return wmk_errorx(-EINVAL, "the context '%s' is not available in the %s domain",
+				  context->field.name, wmk_channel_is_kernel(channel) ? "kernel" : "user");
 	for (uint32_t i = 0; i < channel->n_contexts; i++)
 		if (channel->contexts[i] == context->number)
 			return 0;
 	if (channel->n_contexts == WMK_WIRE_CONTEXTS_MAX)
-		return wmk_error_said(-E2BIG, "a channel has at most %u contexts", WMK_WIRE_CONTEXTS_MAX);
+		return wmk_errorx(-E2BIG, "a channel has at most %u contexts", WMK_WIRE_CONTEXTS_MAX);
 	int err = channel->laid_out ? wmk_rings_new_layout(channel) : 0;
 	if (err < 0)
 		return err;
@@ -368,17 +368,17 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 		if (name && *name && strcmp(channel->is.name, name) != 0)
 			continue;
 		if (found)
-			return wmk_error_said(-ENOTUNIQ,
-					      "the session '%s' has several channels in this domain: name one (-c)",
-					      session->name);
+			return wmk_errorx(-ENOTUNIQ,
+					  "the session '%s' has several channels in this domain: name one (-c)",
+					  session->name);
 		found = channel;
 	}
 	if (!found)
 		return name && *name
-			       ? wmk_error_said(-ENOENT, "the session '%s' has no channel '%.240s' in this domain",
-						session->name, name)
-			       : wmk_error_said(-ENOENT, "the session '%s' has no channel in this domain",
-						session->name);
+			       ? wmk_errorx(-ENOENT, "the session '%s' has no channel '%.240s' in this domain",
+					    session->name, name)
+			       : wmk_errorx(-ENOENT, "the session '%s' has no channel in this domain",
+					    session->name);
 	*out = found;
 	return 0;
 }
@@ -430,8 +430,8 @@ static int channel_append(struct wmk_session *session, struct wmk_session_channe
 
 	/* An edited or damaged state file may have any number of channels. */
 	if (session->n_channels > WMK_SESSION_CHANNELS)
-		return wmk_error_said(-E2BIG, "the session '%s' has %u channels, the maximum", session->name,
-				      session->n_channels);
+		return wmk_errorx(-E2BIG, "the session '%s' has %u channels, the maximum", session->name,
+				  session->n_channels);
 	more = realloc(session->channels, (session->n_channels + 1) * sizeof(struct wmk_session_channel *));
 	if (!more)
 		return wmk_error(-ENOMEM, "no memory for a channel");
@@ -455,10 +455,10 @@ int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_ch
 		return err;
 	for (unsigned i = 0; i < session->n_channels; i++)      /* streams have the channel's name, in each domain */
 		if (strcmp(session->channels[i]->is.name, options->name) == 0)
-			return wmk_error_said(-EEXIST, "the session '%s' already has a channel '%s'", session->name,
-					      options->name);
+			return wmk_errorx(-EEXIST, "the session '%s' already has a channel '%s'", session->name,
+					  options->name);
 	if (strcmp(options->name, STATEDUMP_CHANNEL) == 0 && !session->settings.no_statedump)
-		return wmk_error_said(-EEXIST, "the channel name '%s' is reserved for the state dump", options->name);
+		return wmk_errorx(-EEXIST, "the channel name '%s' is reserved for the state dump", options->name);
 	if (session->n_channels >= session->tracing->options.max_channels && !session->tracing->restoring)
 		return wmk_limit_reached(session->tracing, -E2BIG, "channels",
 					 "the session '%s' has %u channels, which is the limit", session->name,

@@ -22,10 +22,10 @@
 static int kernel_check(const struct wmk_ctl_channel *is)
 {
 	if (is->settings.buffers == WMK_BUFFERS_PID)
-		return wmk_error_said(-EINVAL,
-				      "kernel channels have one buffer per CPU, and none per process");
+		return wmk_errorx(-EINVAL,
+				  "kernel channels have one buffer per CPU, and none per process");
 	if (is->settings.blocking_us)
-		return wmk_error_said(-EINVAL, "kernel channels cannot block: a blocking timeout is not available");
+		return wmk_errorx(-EINVAL, "kernel channels cannot block: a blocking timeout is not available");
 	return 0;
 }
 
@@ -34,17 +34,17 @@ static int memory_check(const struct wmk_ctl_channel_settings *s, bool kernel)
 	if (s->allocation > WMK_PER_CHANNEL || s->preallocation > WMK_PREALLOCATE_ON_DEMAND)
 		return wmk_error(-EINVAL, "invalid allocation of buffers");
 	if (kernel && (s->allocation || s->preallocation || s->poll_us))
-		return wmk_error_said(-EINVAL, "the kernel allocates the buffers of kernel channels, one per CPU and "
-					       "at once, and wakes their reader: no other choice is available");
+		return wmk_errorx(-EINVAL, "the kernel allocates the buffers of kernel channels, one per CPU and "
+					   "at once, and wakes their reader: no other choice is available");
 	if (s->poll_us && (s->poll_us < POLL_MIN_US || s->poll_us > POLL_MAX_US))
 		return wmk_error(-EINVAL, "invalid interval of reading: %u to %u microseconds are allowed", POLL_MIN_US,
 				 POLL_MAX_US);
 	if (s->poll_us && (s->blocking_us || s->allocation == WMK_PER_CHANNEL))
-		return wmk_error_said(-EINVAL, "--wake=timer excludes %s: they need system calls",
-				      s->blocking_us ? "a blocking timeout" : "--buffer-allocation=per-channel");
+		return wmk_errorx(-EINVAL, "--wake=timer excludes %s: they need system calls",
+				  s->blocking_us ? "a blocking timeout" : "--buffer-allocation=per-channel");
 	if (s->poll_us && s->preallocation == WMK_PREALLOCATE_ON_DEMAND)
-		return wmk_error_said(-EINVAL, "--wake=timer needs all memory at once: it excludes "
-					       "--buffer-preallocation=on-demand");
+		return wmk_errorx(-EINVAL, "--wake=timer needs all memory at once: it excludes "
+					   "--buffer-preallocation=on-demand");
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static int reclaim_check(const struct wmk_ctl_channel *is)
 	const char *why = us ? wmk_channel_keeps_memory(is) : NULL;
 
 	if (why)
-		return wmk_error_said(-EINVAL, "--auto-reclaim-memory is not available: %s", why);
+		return wmk_errorx(-EINVAL, "--auto-reclaim-memory is not available: %s", why);
 	if (us && (us < RECLAIM_MIN_US || us > RECLAIM_MAX_US))
 		return wmk_error(-EINVAL, "invalid idle time of buffers: 1 ms to 31 years are allowed");
 	return 0;

@@ -158,7 +158,7 @@ int wmk_filter_of_rules(const struct class *class, const struct wmk_filter_expr 
 	struct wmk_filter_program *program;
 	uint8_t *bytes;
 	int err = n > RULES_MAX
-			  ? wmk_error_said(-E2BIG, "more than %u filters match the event", RULES_MAX)
+			  ? wmk_errorx(-E2BIG, "more than %u filters match the event", RULES_MAX)
 			  : wmk_filter_compile(exprs, n, look_up, (void *)(uintptr_t) class, WMK_FILTER_LAX, &program);
 	long len = err < 0 ? err : wmk_filter_encode(program, &bytes);
 

@@ -110,10 +110,10 @@ static int class_quota_charge(struct wmk_tracing *tracing, uid_t uid, size_t byt
 		tracing->class_quotas = share;
 	}
 	if (share->classes == SHARE_CLASSES || bytes > SHARE_BYTES - share->bytes)
-		return wmk_error_said(-EDQUOT,
-				      "applications of user %u have registered %u different events of %u MiB, which is "
-				      "the limit",
-				      (unsigned)uid, share->classes, (unsigned)(share->bytes >> 20));
+		return wmk_errorx(-EDQUOT,
+				  "applications of user %u have registered %u different events of %u MiB, which is "
+				  "the limit",
+				  (unsigned)uid, share->classes, (unsigned)(share->bytes >> 20));
 	share->classes++;
 	share->bytes += bytes;
 	return 0;

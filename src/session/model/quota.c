@@ -72,9 +72,9 @@ int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *li
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
 	if (!tracing->options.limits_file)
-		return wmk_error_said(err, "%s", words);
-	wmk_error_said(err, "the limit \"%s\" is set in %.240s (waymark-sessiond(8))", limit,
-		       tracing->options.limits_file);
+		return wmk_errorx(err, "%s", words);
+	wmk_errorx(err, "the limit \"%s\" is set in %.240s (waymark-sessiond(8))", limit,
+		   tracing->options.limits_file);
 	return wmk_error_add(err, "%s", words);
 }
 
@@ -93,8 +93,8 @@ int wmk_quota_session_charge(struct wmk_tracing *tracing, uid_t uid)
 					"the user has %u sessions, and the limit is %u: destroy one first",
 					owner->sessions, max);
 	else if (tracing->n_sessions >= WMK_CTL_SESSIONS_MAX && !tracing->restoring)
-		err = wmk_error_said(-E2BIG, "this session daemon has %u sessions of all users, and the limit of each "
-				     "daemon is %u: destroy one first", tracing->n_sessions, WMK_CTL_SESSIONS_MAX);
+		err = wmk_errorx(-E2BIG, "this session daemon has %u sessions of all users, and the limit of each "
+				 "daemon is %u: destroy one first", tracing->n_sessions, WMK_CTL_SESSIONS_MAX);
 	if (err == 0) {
 		owner->sessions++;
 		tracing->n_sessions++;
@@ -127,10 +127,10 @@ int wmk_quota_rule_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes
 		err = -ENOMEM;
 	else if (bytes > RULE_BYTES_MAX - (owner->rule_bytes < RULE_BYTES_MAX ? owner->rule_bytes : RULE_BYTES_MAX) &&
 		 !tracing->restoring)
-		err = wmk_error_said(-E2BIG,
-				     "the event rules of all sessions of a user exceed the limit of %u MB: use fewer "
-				     "or shorter patterns and exclusions, or fewer sessions",
-				     RULE_BYTES_MAX >> 20);
+		err = wmk_errorx(-E2BIG,
+				 "the event rules of all sessions of a user exceed the limit of %u MB: use fewer "
+				 "or shorter patterns and exclusions, or fewer sessions",
+				 RULE_BYTES_MAX >> 20);
 	else
 		owner->rule_bytes += bytes;
 	if (owner)

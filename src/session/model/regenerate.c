@@ -70,7 +70,7 @@ int wmk_trace_body_text(const struct trace *trace, struct wmk_ctf_text_buffer *t
 static int regenerate_before(const struct trace *trace)
 {
 	const struct wmk_session *session = trace->session;
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 	struct wmk_session_chunk chunk = session->chunk;
 	struct wmk_ctf_text_buffer text = { 0 };
 	uint64_t declared;
@@ -84,7 +84,7 @@ static int regenerate_before(const struct trace *trace)
 	if (err >= 0)
 		err = wmk_trace_body_text(trace, &text, &declared);
 	if (err >= 0)
-		err = outlet->metadata_before(trace->outlet, text.text, text.len);
+		err = consumer->metadata_before(trace->output, text.text, text.len);
 	wmk_ctf_text_free(&text);
 	return err < 0 ? err : 0;
 }
@@ -94,7 +94,7 @@ int wmk_trace_restore_metadata(struct trace *trace)
 	const struct wmk_session *session = trace->session;
 	int err = 0;
 
-	if (session->chunk.closing && session->chunk.number && session->tracing->options.outlet->metadata_before)
+	if (session->chunk.closing && session->chunk.number && session->tracing->options.consumer->metadata_before)
 		err = regenerate_before(trace);
 	return err < 0 ? err : wmk_trace_regenerate(trace, false);
 }
@@ -102,7 +102,7 @@ int wmk_trace_restore_metadata(struct trace *trace)
 int wmk_trace_regenerate(struct trace *trace, bool wait)
 {
 	struct wmk_session *session = trace->session;
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 	struct wmk_ctf_text_buffer text = { 0 };
 	uint64_t declared;
 	int err = wmk_trace_chunk_text(trace, session, &session->chunk, &text);
@@ -110,7 +110,7 @@ int wmk_trace_regenerate(struct trace *trace, bool wait)
 	if (err >= 0)
 		err = wmk_trace_body_text(trace, &text, &declared);
 	if (err >= 0)
-		err = outlet->metadata_replace(trace->outlet, text.text, text.len, wait);
+		err = consumer->metadata_replace(trace->output, text.text, text.len, wait);
 	if (err >= 0)
 		trace->declared = declared;
 	wmk_ctf_text_free(&text);
@@ -120,7 +120,7 @@ int wmk_trace_regenerate(struct trace *trace, bool wait)
 void wmk_session_metadata_stale(struct wmk_session *session)
 {
 	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->outlet && wmk_trace_regenerate(trace, false) < 0)
+		if (trace->output && wmk_trace_regenerate(trace, false) < 0)
 			wmk_error_clear();
 }
 
@@ -128,8 +128,8 @@ int wmk_session_regenerate_metadata(struct wmk_session *session)
 {
 	int first = 0;
 
-	if (!session->tracing->options.outlet->metadata_replace)
-		return wmk_error_said(-ENOTSUP, "this trace output cannot replace its metadata");
+	if (!session->tracing->options.consumer->metadata_replace)
+		return wmk_errorx(-ENOTSUP, "this trace output cannot replace its metadata");
 	for (struct trace *trace = session->traces; trace; trace = trace->next) {
 		int err = wmk_trace_ensure_open(trace);
 

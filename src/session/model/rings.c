@@ -54,7 +54,7 @@ static int real_error(void)
 static int append(struct trace *trace, struct wmk_session *session, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err >= 0)
-		err = session->tracing->options.outlet->metadata(trace->outlet, text->text, text->len);
+		err = session->tracing->options.consumer->metadata(trace->output, text->text, text->len);
 	wmk_ctf_text_free(text);
 	return err < 0 ? err : 0;
 }
@@ -110,8 +110,8 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 				       .restored = restored };
 
 	memcpy(info.uuid, trace->uuid, sizeof(info.uuid));
-	return session->tracing->options.outlet->trace_open(session->tracing->options.outlet_data, &info,
-							    &trace->outlet);
+	return session->tracing->options.consumer->trace_open(session->tracing->options.consumer_data, &info,
+							      &trace->output);
 }
 
 /*
@@ -138,16 +138,16 @@ static int trace_open(struct wmk_session *session, struct trace *trace)
 
 int wmk_trace_ensure_open(struct trace *trace)
 {
-	if (trace->outlet)
+	if (trace->output)
 		return 0;
 	int err = wmk_trace_open_here(trace->session, trace, true);
 
 	if (err < 0) {
-		trace->outlet = NULL;
+		trace->output = NULL;
 		return err;
 	}
 	/* While a session is restored its ids are still unknown; the metadata is written at the end of the restore. */
-	if (!trace->session->tracing->restoring && trace->session->tracing->options.outlet->metadata_replace &&
+	if (!trace->session->tracing->restoring && trace->session->tracing->options.consumer->metadata_replace &&
 	    wmk_trace_restore_metadata(trace) < 0)
 		wmk_error_clear();
 	return 0;
@@ -156,7 +156,7 @@ int wmk_trace_ensure_open(struct trace *trace)
 /* The owner of the new trace is copied from `is`. */
 static struct trace *trace_make(struct wmk_session *session, const struct trace *is, const char *name)
 {
-	const struct wmk_consumer_port_ops *outlet = session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;
 	struct trace *trace = malloc(sizeof(*trace));
 	struct wmk_ctf_text_buffer text = { 0 };
 
@@ -174,7 +174,7 @@ static struct trace *trace_make(struct wmk_session *session, const struct trace 
 	if (err == 0) {
 		err = append(trace, session, &text, wmk_trace_chunk_text(trace, session, &session->chunk, &text));
 		if (err < 0)
-			outlet->trace_close(trace->outlet);
+			consumer->trace_close(trace->output);
 	}
 	if (err < 0) {
 		free(trace);
@@ -192,7 +192,7 @@ static struct trace *trace_get(struct wmk_session *session, uid_t uid, pid_t pid
 		    trace->start_time != start_time)
 			continue;
 		/* A restored trace of a process that has not reattached stays unchanged. */
-		if (!pid || trace->outlet)
+		if (!pid || trace->output)
 			return wmk_trace_ensure_open(trace) == 0 ? trace : NULL;
 	}
 	return trace_make(session, &(struct trace){ .uid = uid, .pid = pid, .start_time = start_time }, name);
@@ -307,7 +307,7 @@ int wmk_rings_open_here(struct rings *rings, bool restored)
 	};
 
 	wmk_rings_name(channel, rings->stream_id, name);
-	return tracing->options.outlet->rings_open(rings->trace->outlet, &info, rings->set, &rings->outlet);
+	return tracing->options.consumer->rings_open(rings->trace->output, &info, rings->set, &rings->output);
 }
 
 static int rings_open(struct rings *rings)
@@ -399,7 +399,7 @@ static void trace_unmake(struct wmk_session *session, struct trace *trace)
 	while (*at != trace)
 		at = &(*at)->next;
 	*at = trace->next;
-	session->tracing->options.outlet->trace_close(trace->outlet);
+	session->tracing->options.consumer->trace_close(trace->output);
 	free(trace);
 }
 
@@ -444,10 +444,10 @@ struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid)
 
 void wmk_rings_user(const struct rings *rings, const struct app_key *app)
 {
-	const struct wmk_consumer_port_ops *outlet = rings->session->tracing->options.outlet;
+	const struct wmk_consumer_port_ops *consumer = rings->session->tracing->options.consumer;
 
-	if (outlet->rings_user && rings->outlet && !rings->closed)
-		outlet->rings_user(rings->outlet, app->uid, app->name, app->pid);
+	if (consumer->rings_user && rings->output && !rings->closed)
+		consumer->rings_user(rings->output, app->uid, app->name, app->pid);
 }
 
 void wmk_rings_get(struct rings *rings)

@@ -33,9 +33,9 @@ static int range(const char *option, uint64_t value, uint64_t min, uint64_t max,
 {
 	if (!value || (value >= min && value <= max))
 		return 0;
-	return wmk_error_said(-EINVAL, "%s: %" PRIu64 " %s is too %s: the %s is %" PRIu64, option, value, unit,
-			      value < min ? "small" : "large", value < min ? "minimum" : "maximum",
-			      value < min ? min : max);
+	return wmk_errorx(-EINVAL, "%s: %" PRIu64 " %s is too %s: the %s is %" PRIu64, option, value, unit,
+			  value < min ? "small" : "large", value < min ? "minimum" : "maximum",
+			  value < min ? min : max);
 }
 
 int wmk_settings_rotation_check(const struct wmk_ctl_settings *settings)
@@ -51,13 +51,13 @@ int wmk_settings_rotation_check(const struct wmk_ctl_settings *settings)
 	/* A spool holds only a part of the trace, so sizes and ages of chunks are not known there. */
 	if (err == 0 && settings->url && *settings->url &&
 	    (settings->rotate_size || settings->retain_size || settings->retain_us || settings->retain_count))
-		return wmk_error_said(-EINVAL, "a session with a relay (--set-url) rotates by time only (--timer), and "
-				      "keeps no chunks on this machine");
+		return wmk_errorx(-EINVAL, "a session with a relay (--set-url) rotates by time only (--timer), and "
+				  "keeps no chunks on this machine");
 	if (err < 0 || !settings->snapshot)
 		return err;
 	return settings->rotate_us || settings->rotate_size || settings->retain_size || settings->retain_us ||
 			       settings->retain_count
-		       ? wmk_error_said(-EINVAL, "a schedule of rotations has no effect with --snapshot: only "
-					"snapshots are written")
+		       ? wmk_errorx(-EINVAL, "a schedule of rotations has no effect with --snapshot: only "
+				    "snapshots are written")
 		       : 0;
 }

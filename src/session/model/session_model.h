@@ -56,7 +56,7 @@ struct trace {
 	bool restored;
 	uint8_t uuid[16];
 	char sub[192];
-	void *outlet;                    /* NULL: restored and not opened yet */
+	void *output;                    /* NULL: restored and not opened yet */
 	uint64_t declared;               /* bit per channel index: its first stream class is in the metadata */
 };
 
@@ -80,7 +80,7 @@ struct rings {
 	struct waymark_ring_set *set;
 	struct wmk_kernel_rings *kernel; /* kernel_rings.c */
 	void (*kernel_free)(struct rings *rings);   /* set with `kernel` */
-	void *outlet;
+	void *output;
 	uint64_t id, bytes;              /* bytes: charged to the owner (quota.c) while they are mapped here */
 	uint32_t stream_id;              /* of the stream class */
 	uint64_t inode;                  /* of the set's memory; an application cannot choose it */

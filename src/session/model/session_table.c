@@ -77,7 +77,7 @@ int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session)
 				   &session->node);
 	WMK_TSAN_RELEASE(tracing->sessions);
 	urcu_memb_read_unlock();
-	return node == &session->node ? 0 : wmk_error_said(-EEXIST, "a session '%s' exists already", session->name);
+	return node == &session->node ? 0 : wmk_errorx(-EEXIST, "a session '%s' exists already", session->name);
 }
 
 void wmk_session_leave(struct wmk_session *session)
@@ -175,7 +175,7 @@ int wmk_session_lock(struct wmk_session *session)
 		return 0;
 	/* the session was looked up before it was destroyed, and locked after its destruction */
 	pthread_mutex_unlock(&session->lock);
-	return wmk_error_said(-ENOENT, "the session '%s' was destroyed", session->name);
+	return wmk_errorx(-ENOENT, "the session '%s' was destroyed", session->name);
 }
 
 void wmk_session_unlock(struct wmk_session *session)

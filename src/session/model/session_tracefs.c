@@ -16,7 +16,7 @@ int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs
 
 	*tracefs = NULL;
 	if (!tracing->kernel_owner[0])
-		return wmk_error_said(-ENOTSUP, "this session daemon does not trace the kernel");
+		return wmk_errorx(-ENOTSUP, "this session daemon does not trace the kernel");
 	pthread_mutex_lock(&tracing->lock);
 	if (!tracing->tracefs)
 		err = wmk_tracefs_open(NULL, &tracing->tracefs);

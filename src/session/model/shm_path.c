@@ -33,10 +33,10 @@ static int dir_check(int at, const char *name, const char *path, int *dir)
 	if (fstat(fd, &st) != 0)
 		err = wmk_error(-errno, "cannot open %.200s for rings (--shm-path)", path);
 	else if (st.st_uid != geteuid() || (st.st_mode & 022))
-		err = wmk_error_said(-EACCES,
-				     "the directory for rings (--shm-path) must belong to user %u, and only that user "
-				     "may have write access; it belongs to user %u and has mode %04o: %.60s",
-				     (unsigned)geteuid(), (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, path);
+		err = wmk_errorx(-EACCES,
+				 "the directory for rings (--shm-path) must belong to user %u, and only that user "
+				 "may have write access; it belongs to user %u and has mode %04o: %.60s",
+				 (unsigned)geteuid(), (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, path);
 	else {
 		*dir = fd;
 		return 0;
@@ -120,8 +120,8 @@ int wmk_shm_lock(int dir, bool alone)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return wmk_error(-errno, "cannot lock the directory of a session's rings (--shm-path)");
-	return wmk_error_said(-EBUSY, alone ? "the session is in use by a session daemon or another recovery"
-					    : "another process recovers the rings of the session");
+	return wmk_errorx(-EBUSY, alone ? "the session is in use by a session daemon or another recovery"
+					: "another process recovers the rings of the session");
 }
 
 static void file_name(char name[FILE_NAME], uint64_t id)
@@ -138,10 +138,10 @@ static int locked(int fd, int lock, const char *name)
 	if (flock(fd, lock | LOCK_NB) == 0)
 		return fd;
 	int err = errno == EWOULDBLOCK
-			  ? wmk_error_said(-EBUSY,
-					   lock == LOCK_EX ? "an application or a daemon still uses the rings %s"
-							   : "another process recovers the rings %s",
-					   name)
+			  ? wmk_errorx(-EBUSY,
+				       lock == LOCK_EX ? "an application or a daemon still uses the rings %s"
+						       : "another process recovers the rings %s",
+				       name)
 			  : wmk_error(-errno, "cannot lock the rings %s", name);
 	close(fd);
 	return err;

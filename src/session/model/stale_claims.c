@@ -29,7 +29,7 @@ int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk
 		return wmk_error(-EINVAL, "invalid identity: slot %u, generation %u, process %d", is->slot,
 				 is->generation, (int)is->pid);
 	if (n == BEFORE_MAX)
-		return wmk_error_said(-E2BIG, "more than %u applications of an earlier daemon", BEFORE_MAX);
+		return wmk_errorx(-E2BIG, "more than %u applications of an earlier daemon", BEFORE_MAX);
 	if ((n & (n - 1)) == 0) {        /* 0 or a power of two: the array is full */
 		struct wmk_identity *more = realloc(tracing->before, (n ? 2 * n : 1) * sizeof(*more));
 
@@ -68,7 +68,7 @@ static void claims_look(struct rings *rings)
 		if (wmk_ring_set_claimed_by(rings->set, i, &slot, &generation) && has_ended(tracing, slot, generation))
 			freed += waymark_ring_set_free_claims(rings->set, slot, generation);
 	if (freed > 0)
-		tracing->options.outlet->rings_poke(rings->outlet);
+		tracing->options.consumer->rings_wake(rings->output);
 }
 
 void wmk_session_free_stale_claims(struct wmk_session *session)
@@ -77,7 +77,7 @@ void wmk_session_free_stale_claims(struct wmk_session *session)
 	bool ended = false;
 
 	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->restored && trace->outlet && trace->pid && !trace->ended &&
+		if (trace->restored && trace->output && trace->pid && !trace->ended &&
 		    !wmk_process_lives(trace->pid, trace->start_time))
 			trace->ended = ended = true;
 	for (struct rings *rings = session->rings; rings && session->tracing->n_before; rings = rings->next)

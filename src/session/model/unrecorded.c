@@ -145,7 +145,7 @@ static void look_at(struct wmk_session *session, const struct rings *rings)
 	}
 }
 
-void wmk_unrecorded_look(struct wmk_session *session)
+void wmk_unrecorded_collect(struct wmk_session *session)
 {
 	for (const struct rings *rings = session->rings; rings; rings = rings->next)
 		if (rings->set)
@@ -156,7 +156,7 @@ void wmk_unrecorded_look(struct wmk_session *session)
 
 int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena)
 {
-	wmk_unrecorded_look(session);
+	wmk_unrecorded_collect(session);
 	for (unsigned i = 0; session->unrecorded && i < session->unrecorded->n; i++) {
 		const struct note *from = &session->unrecorded->notes[i];
 		struct wmk_ctl_unrecorded *to = wmk_arena_append(arena, &is->unrecorded, sizeof(*to));

@@ -33,7 +33,7 @@ bool wmk_unrecorded_is_restored(const struct wmk_session *session);
 /* Note that an active restored session may lack applications. Locked. */
 void wmk_unrecorded_restored(struct wmk_session *session);
 /* Note the reasons that writers have left in open rings. Locked. */
-void wmk_unrecorded_look(struct wmk_session *session);
+void wmk_unrecorded_collect(struct wmk_session *session);
 void wmk_unrecorded_free(struct wmk_session *session);
 
 /* ── app_registry.c: all sessions that would record an application ── */

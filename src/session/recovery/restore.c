@@ -194,7 +194,7 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 	struct rings *rings = trace ? wmk_rings_alloc(channel, trace, is->stream_id) : NULL;
 
 	if (!channel)
-		return wmk_error_said(-ENOENT, "there is no channel with number %u", is->stream_id);
+		return wmk_errorx(-ENOENT, "there is no channel with number %u", is->stream_id);
 	if (!rings)
 		return wmk_error_number() < 0 ? wmk_error_number() : -ENOMEM;
 	if (is->n_contexts > channel->n_contexts) {
@@ -285,7 +285,7 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 	if (!rings)
 		rings = by_id(session->awaited, rings_id);
 	return rings ? wmk_rings_id_restore(rings, class, id)
-		     : wmk_error_said(-ENOENT, "there are no rings with number %llu", (unsigned long long)rings_id);
+		     : wmk_errorx(-ENOENT, "there are no rings with number %llu", (unsigned long long)rings_id);
 }
 
 /*
@@ -294,10 +294,10 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
  */
 static void declare_again(struct wmk_session *session)
 {
-	if (!session->tracing->options.outlet->metadata_replace)
+	if (!session->tracing->options.consumer->metadata_replace)
 		return;
 	for (struct trace *trace = session->traces; trace; trace = trace->next)
-		if (trace->outlet && wmk_trace_restore_metadata(trace) < 0)
+		if (trace->output && wmk_trace_restore_metadata(trace) < 0)
 			wmk_error_clear();
 }
 

@@ -123,8 +123,8 @@ int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks)
 	unsigned n = 0;
 
 	if (state->recovered)
-		return kept ? 0 : wmk_error_said(-ENODATA, "the clock of the recording is unknown: " CLOCK_FILE
-						 " is missing there, or invalid");
+		return kept ? 0 : wmk_errorx(-ENODATA, "the clock of the recording is unknown: " CLOCK_FILE
+					     " is missing there, or invalid");
 	for (int i = 0; i <= WMK_CLOCK_COUNTER; i++)
 		n += clocks->of[i].freq != 0;
 	return kept == n ? 0 : clocks_write(state, clocks);

@@ -327,10 +327,10 @@ static int dir_open(int rundir, int *dir)
 	if (*dir < 0 || fstat(*dir, &st) != 0)
 		return wmk_error(-errno, "cannot open the state directory");
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return wmk_error_said(-EACCES,
-				      "the state directory belongs to user %u and has mode %04o: it must belong to the "
-				      "daemon's user and have mode 0700",
-				      (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+		return wmk_errorx(-EACCES,
+				  "the state directory belongs to user %u and has mode %04o: it must belong to the "
+				  "daemon's user and have mode 0700",
+				  (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 	return 0;
 }
 

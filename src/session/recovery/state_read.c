@@ -55,9 +55,9 @@ static int format_check(const char *text, size_t len)
 
 	if (err < 0 || format == STATE_FORMAT)
 		return err;
-	return wmk_error_said(-ENOTSUP,
-			      "it has format %llu, of another version of the session daemon: this one reads format %u",
-			      (unsigned long long)(format ? format : 1), STATE_FORMAT);
+	return wmk_errorx(-ENOTSUP,
+			  "it has format %llu, of another version of the session daemon: this one reads format %u",
+			  (unsigned long long)(format ? format : 1), STATE_FORMAT);
 }
 
 static int entry_read(struct wmk_state *state, uint64_t number, struct state_entry **out)

@@ -75,7 +75,7 @@ static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_count
 	return 0;
 }
 
-static void rings_poke(void *rings)
+static void rings_wake(void *rings)
 {
 	((struct place *)rings)->pokes++;
 }
@@ -90,7 +90,7 @@ static void trace_close(void *trace)
 	((struct place *)trace)->traces_closed++;
 }
 
-static const struct wmk_consumer_port_ops outlet_ops = {
+static const struct wmk_consumer_port_ops consumer_ops = {
 	.trace_open = trace_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -98,7 +98,7 @@ static const struct wmk_consumer_port_ops outlet_ops = {
 	.rings_stop = nothing,
 	.rings_clear = nothing,
 	.rings_counts = rings_counts,
-	.rings_poke = rings_poke,
+	.rings_wake = rings_wake,
 	.rings_close = rings_close,
 	.trace_close = trace_close,
 };
@@ -182,7 +182,7 @@ static int session_open(struct place *place)
 int place_try(struct place *place)
 {
 	const struct wmk_tracing_options tracing = {
-		.size = sizeof(tracing), .outlet = &outlet_ops, .outlet_data = place, .clocks = &place->clocks,
+		.size = sizeof(tracing), .consumer = &consumer_ops, .consumer_data = place, .clocks = &place->clocks,
 		.max_apps = place->max_apps, .on_id = on_id, .data = place
 	};
 	/* open after an earlier attempt, or closed except for this */

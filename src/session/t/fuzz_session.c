@@ -65,7 +65,7 @@ static void no_answer(void *rings)
 		abort();
 }
 
-static const struct wmk_consumer_port_ops outlet = {
+static const struct wmk_consumer_port_ops output = {
 	.trace_open = something_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -73,7 +73,7 @@ static const struct wmk_consumer_port_ops outlet = {
 	.rings_stop = nothing,
 	.rings_clear = nothing,
 	.rings_counts = no_counts,
-	.rings_poke = no_answer,
+	.rings_wake = no_answer,
 	.rings_close = no_answer,
 	.trace_close = no_answer,
 };
@@ -121,7 +121,7 @@ static void apps_restart(void)
 		.of[WMK_CLOCK_MONOTONIC] = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" }
 	};
 	const struct wmk_tracing_options trace = {
-		.size = sizeof(trace), .outlet = &outlet, .clocks = &clocks, .on_id = on_id
+		.size = sizeof(trace), .consumer = &output, .clocks = &clocks, .on_id = on_id
 	};
 	struct wmk_shard_options options = {
 		.size = sizeof(options), .rundir = rundir, .max_events = 100, .max_bytes = 100000, .max_queue = 20000

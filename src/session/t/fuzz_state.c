@@ -98,7 +98,7 @@ static unsigned next_daemon(const char *recovered)
 		.of[WMK_CLOCK_MONOTONIC] = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" }
 	};
 	struct wmk_tracing_options options = {
-		.size = sizeof(options), .outlet = &nowhere, .clocks = &clocks, .max_apps = 16
+		.size = sizeof(options), .consumer = &nowhere, .clocks = &clocks, .max_apps = 16
 	};
 	struct wmk_tracing *tracing;
 	struct wmk_state *state;

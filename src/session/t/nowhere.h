@@ -60,7 +60,7 @@ static const struct wmk_consumer_port_ops nowhere = {
 	.rings_stop = nowhere_nothing,
 	.rings_clear = nowhere_nothing,
 	.rings_counts = nowhere_counts,
-	.rings_poke = nowhere_done,
+	.rings_wake = nowhere_done,
 	.rings_close = nowhere_done,
 	.trace_close = nowhere_done,
 };

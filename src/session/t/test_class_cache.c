@@ -32,7 +32,7 @@ static int begin(void **state)
 	static const struct wmk_clocks clocks = {
 		.of[WMK_CLOCK_MONOTONIC] = { .kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" }
 	};
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &none, .clocks = &clocks };
+	const struct wmk_tracing_options options = { .size = sizeof(options), .consumer = &none, .clocks = &clocks };
 
 	(void)state;
 	wmk_tracing_thread_begin();

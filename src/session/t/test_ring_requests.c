@@ -374,12 +374,12 @@ static void test_destroy_finishes_a_rotation(void **state)
 	for (unsigned failed = 1; failed <= 2; failed++) {
 		world_prepare(&w);
 		world_open(&w, 1);
-		ops = *w.options.outlet;
+		ops = *w.options.consumer;
 		ops.trace_cut = trace_cut;
 		ops.trace_rotate = trace_rotate;
 		ops.archive_end = archive_end;
 		ops.metadata_replace = metadata_replace;
-		w.tracing->options.outlet = &ops;
+		w.tracing->options.consumer = &ops;
 		struct wmk_session *s = world_session(&w, "s");
 
 		add(s, "all", 0, "shop", WMK_BUFFERS_UID);

@@ -94,7 +94,7 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 		close(rings->set_fd);
 		free(rings);
 	}
-	return refuse ? wmk_error(refuse, "the outlet refuses") : 0;
+	return refuse ? wmk_error(refuse, "the output refuses") : 0;
 }
 
 void world_disk(struct world *w, bool hangs)
@@ -166,7 +166,7 @@ static int rings_counts(void *data, struct wmk_counts *counts, struct wmk_counts
 	return strcmp(rings->channel, rings->world->uncounted) == 0 ? rings->world->uncounted_err : 0;
 }
 
-static void rings_poke(void *data)
+static void rings_wake(void *data)
 {
 	((struct world_rings *)data)->pokes++;
 }
@@ -200,7 +200,7 @@ static void trace_close(void *data)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static const struct wmk_consumer_port_ops outlet_ops = {
+static const struct wmk_consumer_port_ops consumer_ops = {
 	.trace_open = trace_open,
 	.metadata = metadata,
 	.rings_open = rings_open,
@@ -208,7 +208,7 @@ static const struct wmk_consumer_port_ops outlet_ops = {
 	.rings_stop = rings_stop,
 	.rings_clear = rings_clear,
 	.rings_counts = rings_counts,
-	.rings_poke = rings_poke,
+	.rings_wake = rings_wake,
 	.rings_close = rings_close,
 	.trace_close = trace_close,
 };
@@ -326,7 +326,7 @@ void world_prepare(struct world *w)
 	w->clocks.of[WMK_CLOCK_MONOTONIC] = (struct wmk_clock){
 		.kind = WMK_CLOCK_MONOTONIC, .freq = 1000000000, .name = "monotonic" };
 	w->options = (struct wmk_tracing_options){
-		.size = sizeof(w->options), .outlet = &outlet_ops, .outlet_data = w, .clocks = &w->clocks,
+		.size = sizeof(w->options), .consumer = &consumer_ops, .consumer_data = w, .clocks = &w->clocks,
 		.on_id = on_id,
 		.on_ended = on_ended, .data = w,
 	};

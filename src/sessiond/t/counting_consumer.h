@@ -17,16 +17,16 @@ static struct {
 	int traces, rings, flushes, clears, replaced, refuse;
 	uint64_t lost;
 	bool connects;                   /* to relays: of two sessions and a destroyed session */
-} outlet;
+} output;
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
 {
 	(void)data;
 	(void)info;
-	if (outlet.refuse)
-		return wmk_error(outlet.refuse, "the test wants no trace");
-	__atomic_fetch_add(&outlet.traces, 1, __ATOMIC_RELAXED);
-	*trace = &outlet;
+	if (output.refuse)
+		return wmk_error(output.refuse, "the test wants no trace");
+	__atomic_fetch_add(&output.traces, 1, __ATOMIC_RELAXED);
+	*trace = &output;
 	return 0;
 }
 
@@ -42,7 +42,7 @@ static int metadata_replace(void *trace, const char *text, size_t len, bool wait
 {
 	(void)wait;
 	(void)trace;
-	outlet.replaced += len > 100 && strstr(text, "shop:sold") && strstr(text, "shop:stocked");
+	output.replaced += len > 100 && strstr(text, "shop:sold") && strstr(text, "shop:stocked");
 	return 0;
 }
 
@@ -51,24 +51,24 @@ static int rings_open(void *trace, const struct wmk_rings_info *info, struct way
 	(void)trace;
 	(void)info;
 	(void)set;
-	__atomic_fetch_add(&outlet.rings, 1, __ATOMIC_RELAXED);
-	*rings = &outlet;
+	__atomic_fetch_add(&output.rings, 1, __ATOMIC_RELAXED);
+	*rings = &output;
 	return 0;
 }
 
-static int rings_flush(void *rings, bool wait) { (void)rings; (void)wait; outlet.flushes++; return 0; }
+static int rings_flush(void *rings, bool wait) { (void)rings; (void)wait; output.flushes++; return 0; }
 static int rings_stop(void *rings, bool wait) { (void)rings; (void)wait; return 0; }
-static int rings_clear(void *rings, bool wait) { (void)rings; (void)wait; outlet.clears++; return 0; }
+static int rings_clear(void *rings, bool wait) { (void)rings; (void)wait; output.clears++; return 0; }
 static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier)
 {
 	(void)rings;
 	(void)earlier;
-	counts->lost = counts->lost_full = outlet.lost;
+	counts->lost = counts->lost_full = output.lost;
 	return 0;
 }
-static void rings_poke(void *rings) { (void)rings; }
-static void rings_close(void *rings) { (void)rings; __atomic_fetch_sub(&outlet.rings, 1, __ATOMIC_RELAXED); }
-static void trace_close(void *trace) { (void)trace; __atomic_fetch_sub(&outlet.traces, 1, __ATOMIC_RELAXED); }
+static void rings_wake(void *rings) { (void)rings; }
+static void rings_close(void *rings) { (void)rings; __atomic_fetch_sub(&output.rings, 1, __ATOMIC_RELAXED); }
+static void trace_close(void *trace) { (void)trace; __atomic_fetch_sub(&output.traces, 1, __ATOMIC_RELAXED); }
 
 static int output_check(void *data, const struct wmk_trace_info *session)
 {
@@ -92,7 +92,7 @@ static int relays(void *data, struct wmk_list *list, struct wmk_arena *arena)
 	};
 
 	(void)data;
-	for (unsigned i = 0; outlet.connects && i < 3; i++)
+	for (unsigned i = 0; output.connects && i < 3; i++)
 		*(struct wmk_ctl_relay *)wmk_arena_append(arena, list, sizeof(connections[0])) = connections[i];
 	return 0;
 }
@@ -108,7 +108,7 @@ static const struct wmk_consumer_port_ops ops = {
 	.rings_stop = rings_stop,
 	.rings_clear = rings_clear,
 	.rings_counts = rings_counts,
-	.rings_poke = rings_poke,
+	.rings_wake = rings_wake,
 	.rings_close = rings_close,
 	.trace_close = trace_close,
 };

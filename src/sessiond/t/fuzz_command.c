@@ -20,7 +20,7 @@ static struct wmk_commands commands = { .version = "fuzz", .rundir = "/nowhere" 
 static void set_up(void)
 {
 	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
-	const struct wmk_tracing_options options = { .size = sizeof(options), .outlet = &nowhere, .clocks = &clocks };
+	const struct wmk_tracing_options options = { .size = sizeof(options), .consumer = &nowhere, .clocks = &clocks };
 
 	wmk_tracing_thread_begin();
 	if (wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]) != 0 ||

@@ -26,24 +26,24 @@
 
 /* ── a consumer that keeps the rings, as a consumer daemon does ──────────────────────────────────────── */
 
-struct state_outlet outlet;
+struct state_consumer output;
 
 static int trace_open(void *data, const struct wmk_trace_info *info, void **trace)
 {
 	(void)data;
-	memcpy(outlet.uuid, info->uuid, sizeof(outlet.uuid));
-	*trace = &outlet;
+	memcpy(output.uuid, info->uuid, sizeof(output.uuid));
+	*trace = &output;
 	return 0;
 }
 
 static int metadata(void *trace, const char *text, size_t len)
 {
 	(void)trace;
-	size_t at = strlen(outlet.text);
+	size_t at = strlen(output.text);
 
-	assert_true(at + len < sizeof(outlet.text));
-	memcpy(outlet.text + at, text, len);
-	outlet.text[at + len] = '\0';
+	assert_true(at + len < sizeof(output.text));
+	memcpy(output.text + at, text, len);
+	output.text[at + len] = '\0';
 	return 0;
 }
 
@@ -60,29 +60,29 @@ unsigned events_in(const char *text)
 
 static int metadata_replace(void *trace, const char *text, size_t len, bool wait)
 {
-	const unsigned before = events_in(outlet.text);
+	const unsigned before = events_in(output.text);
 
 	(void)trace;
 	(void)wait;
-	assert_true(len < sizeof(outlet.text));
-	memcpy(outlet.text, text, len);
-	outlet.text[len] = '\0';
-	outlet.fewer += events_in(outlet.text) < before;
+	assert_true(len < sizeof(output.text));
+	memcpy(output.text, text, len);
+	output.text[len] = '\0';
+	output.fewer += events_in(output.text) < before;
 	return 0;
 }
 
 static int rings_open(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings)
 {
 	(void)trace;
-	*rings = &outlet;
+	*rings = &output;
 	if (info->restored) {
-		outlet.reopened++;
+		output.reopened++;
 		return 0;
 	}
-	if (outlet.n == KEPT_MAX)
+	if (output.n == KEPT_MAX)
 		abort();
-	struct kept *kept = &outlet.rings[outlet.n++];
-	memcpy(kept->uuid, outlet.uuid, sizeof(kept->uuid));
+	struct kept *kept = &output.rings[output.n++];
+	memcpy(kept->uuid, output.uuid, sizeof(kept->uuid));
 	kept->stream_id = info->stream_id;
 	kept->fd = fcntl(waymark_ring_set_fd(set), F_DUPFD_CLOEXEC, 3);
 	return 0;
@@ -106,7 +106,7 @@ static const struct wmk_consumer_port_ops ops = {
 	.rings_stop = rings_nothing,
 	.rings_clear = rings_nothing,
 	.rings_counts = rings_counts,
-	.rings_poke = rings_done,
+	.rings_wake = rings_done,
 	.rings_close = rings_done,
 	.trace_close = rings_done,
 };
@@ -114,9 +114,9 @@ static const struct wmk_consumer_port_ops ops = {
 int held(void *data, const uint8_t uuid[16], uint32_t stream_id)
 {
 	(void)data;
-	for (unsigned i = 0; i < outlet.n; i++)
-		if (memcmp(outlet.rings[i].uuid, uuid, 16) == 0 && outlet.rings[i].stream_id == stream_id)
-			return outlet.rings[i].fd;
+	for (unsigned i = 0; i < output.n; i++)
+		if (memcmp(output.rings[i].uuid, uuid, 16) == 0 && output.rings[i].stream_id == stream_id)
+			return output.rings[i].fd;
 	return -1;
 }
 
@@ -150,7 +150,7 @@ void daemon_open(wmk_state_held *holding)
 {
 	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
 	struct wmk_tracing_options options = {
-		.size = sizeof(options), .outlet = &ops, .clocks = &clocks, .on_id = on_id
+		.size = sizeof(options), .consumer = &ops, .clocks = &clocks, .on_id = on_id
 	};
 
 	assert_int_equal(wmk_clock_measure(WMK_CLOCK_MONOTONIC, &clocks.of[WMK_CLOCK_MONOTONIC]), 0);
@@ -175,7 +175,7 @@ int scene_open(void **state)
 {
 	(void)state;
 	memset(&scene, 0, sizeof(scene));
-	memset(&outlet, 0, sizeof(outlet));
+	memset(&output, 0, sizeof(output));
 	strcpy(scene.dir, "/tmp/waymark-state-XXXXXX");
 	assert_non_null(mkdtemp(scene.dir));
 	scene.fd = open(scene.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -196,8 +196,8 @@ int scene_close(void **state)
 	(void)state;
 	wmk_tracing_thread_end();
 	close(scene.fd);
-	for (unsigned i = 0; i < outlet.n; i++)
-		close(outlet.rings[i].fd);
+	for (unsigned i = 0; i < output.n; i++)
+		close(output.rings[i].fd);
 	return nftw(scene.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

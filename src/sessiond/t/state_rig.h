@@ -14,7 +14,7 @@
 
 #define KEPT_MAX 8u
 
-struct state_outlet {
+struct state_consumer {
 	struct kept {
 		uint8_t uuid[16];
 		uint32_t stream_id;
@@ -26,7 +26,7 @@ struct state_outlet {
 	char text[65536];                /* metadata of the only trace, if there is one */
 	unsigned fewer;                  /* how often the metadata lost declared events */
 };
-extern struct state_outlet outlet;
+extern struct state_consumer output;
 
 struct state_scene {
 	char dir[64];

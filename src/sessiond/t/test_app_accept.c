@@ -34,7 +34,7 @@
 
 static struct {
 	pthread_mutex_t lock;
-	unsigned handed[SHARDS];         /* connections passed to it by other shards */
+	unsigned passed[SHARDS];         /* connections passed to it by other shards */
 	struct sockaddr_un address;
 	int listener;
 	struct wmk_accept *acceptor;
@@ -52,7 +52,7 @@ static int take(void *data, unsigned shard, const struct wmk_app_conn *conn)
 	if (shard >= SHARDS)
 		abort();
 	pthread_mutex_lock(&scene.lock);
-	scene.handed[shard]++;
+	scene.passed[shard]++;
 	pthread_mutex_unlock(&scene.lock);
 	close(conn->socket);
 	return 0;
@@ -64,7 +64,7 @@ static void acceptor_open_with(uid_t only, int (*taker)(void *data, unsigned sha
 		.size = sizeof(options), .listener = scene.listener, .only = only, .n_shards = SHARDS, .take = taker
 	};
 
-	memset(scene.handed, 0, sizeof(scene.handed));
+	memset(scene.passed, 0, sizeof(scene.passed));
 	assert_int_equal(wmk_accept_open(&options, &scene.acceptor), 0);
 	assert_int_equal(wmk_accept_fd(scene.acceptor), scene.listener);
 }
@@ -117,7 +117,7 @@ static void connections_of_a_process_reach_one_shard(void **state)
 	for (unsigned round = 0; round < 2 * SHARDS; round++) {
 		const unsigned mine = round % SHARDS, other = (mine + 1) % SHARDS;
 
-		memset(scene.handed, 0, sizeof(scene.handed));
+		memset(scene.passed, 0, sizeof(scene.passed));
 		for (unsigned i = 0; i < 4; i++)
 			clients[i] = connected();
 		assert_int_equal(wmk_accept_next(scene.acceptor, mine, &conn), 1);
@@ -127,7 +127,7 @@ static void connections_of_a_process_reach_one_shard(void **state)
 		/* another shard passes the rest on, and no connection is pending */
 		assert_int_equal(wmk_accept_next(scene.acceptor, other, &conn), 0);
 		for (unsigned i = 0; i < SHARDS; i++)
-			assert_int_equal(scene.handed[i], i == mine ? 3 : 0);
+			assert_int_equal(scene.passed[i], i == mine ? 3 : 0);
 		for (unsigned i = 0; i < 4; i++) {
 			close(clients[i]);
 			wmk_accept_closed(scene.acceptor, getpid(), getuid());
@@ -260,7 +260,7 @@ static void shard_with_more_connections_is_ahead(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(mine, 120);
 	for (unsigned i = 0; i < SHARDS; i++)
-		assert_int_equal(scene.handed[i], 0);
+		assert_int_equal(scene.passed[i], 0);
 	acceptor_close();
 }
 

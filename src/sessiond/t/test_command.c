@@ -66,11 +66,11 @@ static int scene_make(unsigned max_sessions)
 {
 	struct wmk_clocks clocks = { .preferred = WMK_CLOCK_MONOTONIC };
 	const struct wmk_tracing_options options = {
-		.size = sizeof(options), .outlet = &ops, .clocks = &clocks, .max_sessions = max_sessions
+		.size = sizeof(options), .consumer = &ops, .clocks = &clocks, .max_sessions = max_sessions
 	};
 
 	memset(&scene, 0, sizeof(scene));
-	memset(&outlet, 0, sizeof(outlet));
+	memset(&output, 0, sizeof(output));
 	strcpy(scene.home, "/tmp/waymark-command-XXXXXX");
 	assert_non_null(mkdtemp(scene.home));
 	wmk_tracing_thread_begin();
@@ -105,8 +105,8 @@ static int scene_close(void **state)
 	wmk_tracing_close(scene.tracing);
 	wmk_tracing_thread_end();
 	wmk_arena_free(&scene.arena);
-	assert_int_equal(outlet.traces, 0);
-	assert_int_equal(outlet.rings, 0);
+	assert_int_equal(output.traces, 0);
+	assert_int_equal(output.rings, 0);
 	return rmdir(scene.home);
 }
 
@@ -333,9 +333,9 @@ static void application_follows_commands(void **state)
 	assert_int_equal(program_enabled(&app), 2);
 	refused(START("s"), EALREADY, "active already");
 	which(WMK_CTL_CLEAR, "s");
-	assert_true(outlet.clears > 0);
+	assert_true(output.clears > 0);
 	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_METADATA });
-	assert_int_equal(outlet.replaced, 1);
+	assert_int_equal(output.replaced, 1);
 	done(WMK_CTL_REGENERATE, &(struct wmk_ctl_regenerate){ .session = "s", .what = WMK_REGENERATE_STATEDUMP });
 
 	const struct wmk_ctl_apps *apps =
@@ -357,10 +357,10 @@ static void application_follows_commands(void **state)
 	assert_int_equal(program_enabled(&app), 4);
 	done(WMK_CTL_UNTRACK, &(struct wmk_ctl_track){ .session = "s", .kind = WMK_TRACK_PID, .all = true });
 
-	outlet.lost = 5;
+	output.lost = 5;
 	outcome = which(WMK_CTL_STOP, "");
 	assert_true(session_in(outcome, 0)->counts.lost > 0);
-	assert_true(outlet.flushes > 0);
+	assert_true(output.flushes > 0);
 	refused(WMK_CTL_STOP, &(struct wmk_ctl_session_name){ .session = "s" }, EALREADY, "not active");
 	assert_int_equal(which(WMK_CTL_STOP, "")->sessions.n, 0);
 	outcome = which(WMK_CTL_DESTROY, "s");
@@ -377,12 +377,12 @@ static void start_without_a_trace_is_reported(void **state)
 	program_open(&app, scene.shards);
 	create("s");
 	enable("s", "", "shop:*");
-	outlet.refuse = -EACCES;
+	output.refuse = -EACCES;
 	if (scene.commands.daemon != 0)  /* the recorded user is known, so the start fails at once */
 		refused(START("s"), EACCES, "the test wants no trace");
 	else
 		assert_true(warned(which(WMK_CTL_START, "s"), "the test wants no trace"));
-	outlet.refuse = 0;
+	output.refuse = 0;
 	if (scene.commands.daemon == 0)
 		which(WMK_CTL_STOP, "s");
 	assert_int_equal(which(WMK_CTL_START, "s")->warnings.n, 0);
@@ -459,7 +459,7 @@ static void members_control_their_own_sessions_only(void **state)
 		session_in(done(CREATE(.name = "mine", .path = "/tmp/waymark-command-none/b")), 0);
 	assert_int_equal(is->uid, 1000);
 	refused(CREATE(.name = "x", .path = "/root/x"), EACCES, "cannot use /root/x");
-	outlet.connects = true;
+	output.connects = true;
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 1);
 	assert_int_equal(sessions->relays.n, 2);
@@ -479,7 +479,7 @@ static void members_control_their_own_sessions_only(void **state)
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 2);
 	assert_int_equal(sessions->relays.n, 3);
-	outlet.connects = false;
+	output.connects = false;
 	assert_int_equal(which(WMK_CTL_DESTROY, "")->sessions.n, 1);     /* its own, and not those of others */
 	assert_non_null(ask(WMK_CTL_SHUTDOWN, &(struct wmk_empty){ 0 }));
 	assert_int_equal(scene.shutdowns, 1);

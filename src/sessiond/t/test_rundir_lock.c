@@ -269,14 +269,15 @@ static int listener(void)
 }
 
 /* Passes the sockets as descriptors 3 and 4 to a child, as systemd does. 0: the result was `wanted`. */
-static int handed_in_child(int first, int second, const char *names, const char *pid, int wanted)
+static int inherited_in_child(int first, int second, const char *names, const char *pid, int wanted)
 {
 	int status;
 	pid_t child = fork();
 
 	if (child == 0) {
 		char text[16];
-		int handed[WMK_SESSIOND_SOCKETS], high[2] = { fcntl(first, F_DUPFD, 20), fcntl(second, F_DUPFD, 20) };
+		int inherited[WMK_SESSIOND_SOCKETS];
+		int high[2] = { fcntl(first, F_DUPFD, 20), fcntl(second, F_DUPFD, 20) };
 
 		if (dup2(high[0], 3) != 3 || dup2(high[1], 4) != 4)
 			_exit(10);
@@ -284,14 +285,14 @@ static int handed_in_child(int first, int second, const char *names, const char 
 		setenv("LISTEN_PID", pid ? pid : text, 1);
 		setenv("LISTEN_FDS", "2", 1);
 		setenv("LISTEN_FDNAMES", names, 1);
-		if (wmk_sessiond_rundir_handed(handed) != wanted)
+		if (wmk_sessiond_rundir_inherited(inherited) != wanted)
 			_exit(11);
 		if (getenv("LISTEN_FDS") || getenv("LISTEN_PID"))
 			_exit(12);
-		if (wanted == 0 && !pid && (handed[WMK_SESSIOND_CTL] != 3 || handed[WMK_SESSIOND_APP] != 4 ||
+		if (wanted == 0 && !pid && (inherited[WMK_SESSIOND_CTL] != 3 || inherited[WMK_SESSIOND_APP] != 4 ||
 					    !(fcntl(3, F_GETFD) & FD_CLOEXEC) || !(fcntl(4, F_GETFL) & O_NONBLOCK)))
 			_exit(13);
-		if (pid && (handed[WMK_SESSIOND_CTL] != -1 || handed[WMK_SESSIOND_APP] != -1))
+		if (pid && (inherited[WMK_SESSIOND_CTL] != -1 || inherited[WMK_SESSIOND_APP] != -1))
 			_exit(14);
 		_exit(0);
 	}
@@ -306,16 +307,16 @@ static void invalid_sockets_from_systemd_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	assert_int_equal(handed_in_child(a, b, "ctl:app", NULL, 0), 0);
-	assert_int_equal(handed_in_child(a, b, "ctl:app", "1", 0), 0);           /* LISTEN_PID of another process */
-	assert_int_equal(handed_in_child(a, b, "ctl:ctl", NULL, -EINVAL), 0);
-	assert_int_equal(handed_in_child(a, b, "ctl", NULL, -EINVAL), 0);
-	assert_int_equal(handed_in_child(a, b, "ctl:health", NULL, -EINVAL), 0);
-	assert_int_equal(handed_in_child(a, null, "ctl:app", NULL, -EINVAL), 0);
-	assert_int_equal(handed_in_child(a, pair[0], "ctl:app", NULL, -EINVAL), 0);
-	assert_int_equal(handed_in_child(a, datagram, "ctl:app", NULL, -EINVAL), 0);
+	assert_int_equal(inherited_in_child(a, b, "ctl:app", NULL, 0), 0);
+	assert_int_equal(inherited_in_child(a, b, "ctl:app", "1", 0), 0);           /* LISTEN_PID of another process */
+	assert_int_equal(inherited_in_child(a, b, "ctl:ctl", NULL, -EINVAL), 0);
+	assert_int_equal(inherited_in_child(a, b, "ctl", NULL, -EINVAL), 0);
+	assert_int_equal(inherited_in_child(a, b, "ctl:health", NULL, -EINVAL), 0);
+	assert_int_equal(inherited_in_child(a, null, "ctl:app", NULL, -EINVAL), 0);
+	assert_int_equal(inherited_in_child(a, pair[0], "ctl:app", NULL, -EINVAL), 0);
+	assert_int_equal(inherited_in_child(a, datagram, "ctl:app", NULL, -EINVAL), 0);
 	if (inet >= 0)
-		assert_int_equal(handed_in_child(a, inet, "ctl:app", NULL, -EINVAL), 0);
+		assert_int_equal(inherited_in_child(a, inet, "ctl:app", NULL, -EINVAL), 0);
 	int fds[] = { a, b, null, pair[0], pair[1], datagram, inet };
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
@@ -326,16 +327,16 @@ static void invalid_sockets_from_systemd_are_refused(void **state)
 static void socket_from_systemd_is_used_unchanged(void **state)
 {
 	const struct scene *scene = *state;
-	int handed[WMK_SESSIOND_SOCKETS] = { -1, listener() };
+	int inherited[WMK_SESSIOND_SOCKETS] = { -1, listener() };
 	struct wmk_sessiond_rundir place;
 
-	assert_int_equal(wmk_sessiond_rundir_open(scene->rundir, handed, &place), 0);
-	assert_int_equal(place.sockets[WMK_SESSIOND_CTL], handed[WMK_SESSIOND_CTL]);
+	assert_int_equal(wmk_sessiond_rundir_open(scene->rundir, inherited, &place), 0);
+	assert_int_equal(place.sockets[WMK_SESSIOND_CTL], inherited[WMK_SESSIOND_CTL]);
 	assert_int_equal(connected(scene, "ctl.sock"), -ENOENT);
 	wmk_sessiond_rundir_close(&place);
 	/* (another thread closes it soon) */
 	alarm(LIMIT_S);
-	while (fcntl(handed[WMK_SESSIOND_CTL], F_GETFD) != -1)
+	while (fcntl(inherited[WMK_SESSIOND_CTL], F_GETFD) != -1)
 		sched_yield();
 	alarm(0);
 }

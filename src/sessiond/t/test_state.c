@@ -40,24 +40,24 @@ static void next_daemon_continues_sessions_and_ids(void **state)
 	memcpy(ids, program.ids, sizeof(ids));
 	assert_int_not_equal(ids[0], ids[1]);
 	program_close(&program);
-	unsigned rings = outlet.n;
-	const unsigned declared = events_in(outlet.text);
+	unsigned rings = output.n;
+	const unsigned declared = events_in(output.text);
 
 	assert_true(declared > 0);
 
 	for (int round = 0; round < 3; round++) {
 		daemon_close();
-		outlet.reopened = 0;
+		output.reopened = 0;
 		daemon_open(held);
 		assert_int_equal(scene.restored, 1);
-		assert_int_equal(outlet.reopened, rings);
+		assert_int_equal(output.reopened, rings);
 		program_open(&program, scene.shards);
 		assert_int_equal(program_enabled(&program), 2);
 		assert_memory_equal(program.ids, ids, sizeof(ids));
 		program_close(&program);
-		assert_int_equal(outlet.n, rings);               /* no new rings */
-		assert_int_equal(events_in(outlet.text), declared);       /* nothing is declared twice */
-		assert_int_equal(outlet.fewer, 0);       /* the metadata is complete at every moment, for the case of a crash */
+		assert_int_equal(output.n, rings);               /* no new rings */
+		assert_int_equal(events_in(output.text), declared);       /* nothing is declared twice */
+		assert_int_equal(output.fewer, 0);       /* the metadata is complete at every moment, for the case of a crash */
 	}
 	struct wmk_session *session = wmk_session_get(scene.tracing, getuid(), "busy");
 	assert_non_null(session);
@@ -98,20 +98,20 @@ static void short_metadata_is_replaced(void **state)
 	assert_int_equal(program_enabled(&program), 2);
 	program_close(&program);
 	daemon_close();
-	const unsigned declared = events_in(outlet.text);
+	const unsigned declared = events_in(output.text);
 
 	assert_true(declared > 0);
-	outlet.text[0] = '\0';           /* the consumer was killed before it wrote the text */
+	output.text[0] = '\0';           /* the consumer was killed before it wrote the text */
 	daemon_open(held);
 	assert_int_equal(scene.restored, 1);
-	assert_int_equal(events_in(outlet.text), declared);
+	assert_int_equal(events_in(output.text), declared);
 	struct wmk_session *session = wmk_session_get(scene.tracing, getuid(), "late");
 	assert_non_null(session);
-	outlet.text[0] = '\0';
+	output.text[0] = '\0';
 	assert_int_equal(wmk_session_lock(session), 0);
 	wmk_session_metadata_stale(session);
 	wmk_session_unlock(session);
-	assert_int_equal(events_in(outlet.text), declared);
+	assert_int_equal(events_in(output.text), declared);
 	wmk_session_put(session);
 	daemon_close();
 }
@@ -210,13 +210,13 @@ static void rings_without_a_holder_are_awaited(void **state)
 	wmk_session_put(session_make("lost"));
 	program_open(&program, scene.shards);
 	program_close(&program);
-	const unsigned made = outlet.n;
+	const unsigned made = output.n;
 	for (unsigned round = 1; round < 4; round++) {
 		daemon_close();
-		outlet.reopened = 0;
+		output.reopened = 0;
 		daemon_open(held_nothing);
 		assert_int_equal(scene.restored, 1);
-		assert_int_equal(outlet.reopened, 0);
+		assert_int_equal(output.reopened, 0);
 		session = wmk_session_get(scene.tracing, getuid(), "lost");
 		assert_non_null(session);
 		assert_int_equal(wmk_session_lock(session), 0);
@@ -228,8 +228,8 @@ static void rings_without_a_holder_are_awaited(void **state)
 		program_open(&program, scene.shards);
 		assert_int_equal(program_enabled(&program), 2);
 		program_close(&program);
-		assert_int_equal(outlet.n, made * (round + 1));
-		assert_int_equal(outlet.rings[outlet.n - 1].stream_id / 64, round);
+		assert_int_equal(output.n, made * (round + 1));
+		assert_int_equal(output.rings[output.n - 1].stream_id / 64, round);
 	}
 	assert_int_equal(scene.said, 0);
 	daemon_close();

@@ -239,7 +239,7 @@ static size_t process_frame(const uint8_t *data, size_t size)
 	else if (frame.type == TYPE_CRASH)
 		fake_sessiond.crashes = true;
 	else if (fake_sessiond.sock >= 0)
-		return peer_say(fake_sessiond.sock, data, size, fake_sessiond.fds, FDS);
+		return peer_send(fake_sessiond.sock, data, size, fake_sessiond.fds, FDS);
 	return len;
 }
 

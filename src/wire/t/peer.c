@@ -21,7 +21,7 @@ static bool frame_send(int sock, const struct wmk_frame *frame, const uint8_t *b
 	return sent;
 }
 
-size_t peer_say(int sock, const uint8_t *data, size_t size, const int *fds, unsigned n_fds)
+size_t peer_send(int sock, const uint8_t *data, size_t size, const int *fds, unsigned n_fds)
 {
 	struct wmk_frame frame;
 	size_t len = size;

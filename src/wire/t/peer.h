@@ -13,7 +13,7 @@
  * sent with one of the `n_fds`, selected by its request number; -1: none. Returns the number of bytes that were used:
  * all of them if the connection has ended.
  */
-size_t peer_say(int sock, const uint8_t *data, size_t size, const int *fds, unsigned n_fds);
+size_t peer_send(int sock, const uint8_t *data, size_t size, const int *fds, unsigned n_fds);
 /* Ends the process if other descriptors are open than when this was called first. */
 void peer_count_descriptors(void);
 
