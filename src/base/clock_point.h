@@ -48,7 +48,7 @@ void wmk_clocks_uuid(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, 
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point);
 
-/* The head of the files .clock and .clock.relay. It identifies the clocks of the sync points in the file. */
+/* The head of the files .clock and .clock.relay. The head identifies the clocks of the sync points in the file. */
 struct wmk_clock_head {
 	char uuid[WMK_CLOCK_UUID];           /* of the trace clock; "": none */
 	uint32_t kind;                       /* of .clock: 1 + enum wmk_clock_kind; 0: unknown */

@@ -4,7 +4,7 @@
  *
  * The processor or a seccomp filter raises these signals synchronously. If the thread blocks such a signal, the kernel
  * kills the process, even if the application has a handler. Garbage collectors (guard pages), debuggers (single steps),
- * and sandboxes that emulate system calls have such handlers.
+ * and sandboxes that emulate system calls install handlers for these signals.
  */
 #ifndef WMK_BASE_FAULTS_H
 #define WMK_BASE_FAULTS_H

@@ -48,7 +48,7 @@ static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], cons
 	}
 	/*
 	 * The remaining bytes fill less than a word. The last byte of the word stores the low byte of the length. The
-	 * remaining bytes do not reach this byte.
+	 * remaining bytes do not reach the last byte of the word.
 	 */
 	word = 0;
 	memcpy(&word, at, len);

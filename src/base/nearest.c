@@ -59,8 +59,8 @@ void wmk_nearest_offer(struct wmk_nearest *near, const char *name)
 	unsigned at;
 
 	/*
-	 * The word may be the beginning of a name that the user has not finished. So such a name is close, whatever its
-	 * length.
+	 * The word may be the beginning of a name that the user has not finished. A name that begins with the word is
+	 * therefore at most at distance 2, whatever the length of the name.
 	 */
 	if (length >= 2 && strncmp(near->word, name, length) == 0)
 		distance = distance < 2 ? distance : 2;
