@@ -8,8 +8,8 @@
  *
  * Prints one line for each measurement: its name, then lower quartile, median and upper quartile of the CPU time of one
  * operation, in nanoseconds. Each measurement runs ROUNDS batches on one CPU. Batches of all measurements alternate, so
- * that a temporary disturbance of the machine affects all of them. The ring is filled once before, so that its memory
- * is mapped.
+ * that a temporary disturbance of the machine affects all of them. The program fills the ring before the first
+ * measurement, so that the memory of the ring is mapped.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -129,7 +129,10 @@ static void measure(struct measured *list, size_t n)
 
 int main(int argc, char **argv)
 {
-	/* `record` measures only the first entry. The clock of this machine replaces the last entry. */
+	/*
+	 * With the argument `record`, the program measures only record_4. If this machine uses the counter,
+	 * loop_counter() replaces the loop of the last entry.
+	 */
 	static struct measured all[] = {
 		{ .name = "record_4", .loop = loop_record_4 }, { .name = "record_0", .loop = loop_record_0 },
 		{ .name = "record_64", .loop = loop_record_64 }, { .name = "plain", .loop = loop_plain },

@@ -65,7 +65,9 @@ int wmk_child_find(const char *name, char *path, size_t size)
 			 access(name, X_OK) == 0 ? "; did you mean ./" : "", access(name, X_OK) == 0 ? name : "");
 }
 
-/* Each application needs two descriptors. The usual limit of 1024 is meant for programs that use select(2). */
+/*
+ * Each application needs two descriptors. The usual limit of 1024 descriptors is meant for programs that use select(2).
+ */
 static void more_files(struct wmk_child *child)
 {
 	struct rlimit more;

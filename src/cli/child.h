@@ -3,8 +3,8 @@
  * child.h - find and start the program that is recorded, forward signals to it, and wait for it.
  *
  * Signals of the terminal (Ctrl-C) reach the program directly, because the program is in our process group. A signal
- * that another process sends only to us is forwarded. Signals from the program or its descendants are not forwarded.
- * The program sends such a signal to this process by mistake, or to the whole process group, which includes the
+ * that another process sends only to us is forwarded. Signals from the program or its descendants are not forwarded. A
+ * signal from the program to this process is a mistake, or was sent to the whole process group, which includes the
  * program. This process waits until the program has ended, and returns the exit status of the program.
  *
  * One thread. Call wmk_child_open() before any other thread starts, so that the signals are blocked in all threads.

@@ -8,7 +8,8 @@
  *                           └─► completion: waymark help --completion SHELL   (complete.c)
  *
  * A source file defines the `struct wmk_cli_command` of one command or of a few related ones. A command prints text for
- * people, or JSON with --json. Its exit status is 0, WMK_CLI_FAILED or WMK_CLI_USAGE. All functions run in one thread.
+ * people, or JSON with --json. The exit status of a command is 0, WMK_CLI_FAILED, WMK_CLI_USAGE, or that of the program
+ * that the command runs. All functions run in one thread.
  */
 #ifndef WMK_CLI_COMMAND_H
 #define WMK_CLI_COMMAND_H

@@ -45,7 +45,7 @@ enum wmk_daemon_need {
 int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need);
 /*
  * Start a daemon in `rundir` that takes over the rings in `path` (waymark_ctl_connect_options.recover), and connect.
- * Call wmk_daemon_close() even if it fails.
+ * The caller calls wmk_daemon_close(), even after an error.
  */
 int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path);
 /*

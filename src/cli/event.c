@@ -65,8 +65,9 @@ static int set_place(const struct wmk_cli_option *option, void *at, const char *
 }
 
 /*
- * "[elf:]PATH:REST", "sdt:PATH:REST". The daemon has another working directory and another $PATH, so the path is made
- * absolute here: a name without '/' is searched in $PATH, another relative path starts at the working directory.
+ * "[elf:]PATH:REST", "sdt:PATH:REST". The path is made absolute here, because the daemon has another working directory
+ * and another $PATH. A name without '/' is searched in $PATH. Another relative path starts at the working directory of
+ * the command.
  */
 static int set_program_place(const struct wmk_cli_option *option, void *at, const char *value)
 {

@@ -111,8 +111,8 @@ static void take_name(struct wmk_follow_process *process, const char *name)
 }
 
 /*
- * A program that links libwaymark but has no events does not register. For such a program, a missing registration is no
- * error.
+ * A program that links libwaymark but has no events does not register. If a program has no events, a missing
+ * registration is no error.
  */
 static bool missing(const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
@@ -197,8 +197,8 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 	if (!library && !process->sites)
 		process->sites = wmk_proc_file_has_sites(event->name, event->major, event->minor, event->inode);
 	/*
-	 * The program's own file is mapped first. If that file has tracepoints, and the library is not mapped, the
-	 * program contains libwaymark.a.
+	 * The program's own file is mapped first. If the program's own file has tracepoints, and the library is not
+	 * mapped, the program contains libwaymark.a.
 	 */
 	if (process->uses || !(library || (first && process->sites)))
 		return;
@@ -375,8 +375,8 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 	if (process)
 		process->registered = true;
 	/*
-	 * A program of this process that has just ended may have sent the message. Remove that program from the list of
-	 * programs that did not register, unless the listed reason excludes a registration.
+	 * A program of this process that has just ended may have sent the message. Remove the ended program from the
+	 * list of programs that did not register, unless the listed reason excludes a registration.
 	 */
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->one.pid == pid &&

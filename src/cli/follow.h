@@ -9,8 +9,8 @@
  * are not counted again.
  *
  * The result is certain only in this order: call wmk_follow_poll(), run wmk_shard until it has no more input, call
- * wmk_follow_judge(). In this order, wmk_shard has received all messages of a program before wmk_follow_judge()
- * evaluates the program.
+ * wmk_follow_judge(). With this order of calls, wmk_shard has received all messages of a program before
+ * wmk_follow_judge() evaluates the program.
  */
 #ifndef WMK_CLI_FOLLOW_H
 #define WMK_CLI_FOLLOW_H
@@ -73,8 +73,8 @@ void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
  */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 /*
- * An application registered, or was refused. Such an application is not reported as a program that did not register.
- * Another message reports a refusal.
+ * An application registered, or was refused. wmk_follow_judge() does not report a registered or refused application as
+ * a program that did not register. Another message reports a refusal.
  */
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
 /* A process closed its connection and still exists: the process runs another program, or runs as another user. */

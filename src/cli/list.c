@@ -51,8 +51,9 @@ static void print_sessions(const struct waymark_ctl_result *result, const char *
 }
 
 /*
- * Print the names of application events, then of kernel events. The option of the domain selects one of the two lists.
- * Without --kernel, an error while the kernel events are listed is ignored, for example missing permission.
+ * Print the names of application events, then of kernel events. With --kernel, print only kernel events; with
+ * --userspace, print only application events. Without --kernel, an error while the kernel events are listed is ignored,
+ * for example missing permission.
  */
 static int print_event_names(struct wmk_daemon *daemon, const struct wmk_list_args *args)
 {

@@ -13,9 +13,10 @@
 #include "cli/remote.h"
 
 /*
- * If descriptor 0, 1 or 2 is closed, a file that this process opens could get this number. Messages would then be
- * written to that file. So a placeholder takes the number of each closed standard descriptor. I/O on the placeholder
- * fails, as on a closed descriptor. The placeholder is closed when this process starts a program.
+ * If descriptor 0, 1 or 2 is closed, a file that this process opens could get this number. The process would then write
+ * messages for a standard descriptor to the opened file. So a placeholder takes the number of each closed standard
+ * descriptor. I/O on the placeholder fails, as on a closed descriptor. The placeholder is closed when this process
+ * starts a program.
  */
 static void hold_standard_descriptors(void)
 {

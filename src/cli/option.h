@@ -87,9 +87,9 @@ wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, w
 	wmk_cli_store_choice, wmk_cli_store_word, wmk_cli_store_words;
 
 /*
- * Return the index of the value in the list, or -EINVAL with the message `wrong`. In the message, '@' is replaced by
- * the value, '~' by "; did you mean WORD?" if a word of the list is similar, and '#' by the similar words, else by all
- * words.
+ * Return the index of the value in the list, or -EINVAL with the message `wrong`. In the message, '@' stands for the
+ * value. '~' stands for "; did you mean WORD?", or for nothing if no word is similar. '#' stands for the similar words,
+ * or for all words if no word is similar.
  */
 int wmk_cli_choice(const char *choices, const char *wrong, const char *value);
 

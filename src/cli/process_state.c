@@ -223,8 +223,8 @@ static bool elf_has_sites(int fd)
 bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode)
 {
 	/*
-	 * Caches results for programs that scripts start repeatedly. A file that is rewritten in place gets another
-	 * change time.
+	 * The table `known` caches results, because scripts start the same programs repeatedly. A file that is
+	 * rewritten in place gets another change time.
 	 */
 	static struct known {
 		dev_t dev;

@@ -22,8 +22,8 @@
 #define SUBBUF_DEFAULT (1u << 20)
 #define N_SUBBUFS_DEFAULT 8u
 /*
- * Limit of each of two waits after the main program has ended. The first wait is for descendants of the program to end.
- * The second wait is for other applications to stop recording.
+ * The limit of each wait after the main program has ended. `waymark record` first waits for the descendants of the main
+ * program to end. `waymark record` then waits for other applications to stop recording.
  */
 #define GRACE_MS 200
 /* Limits how long busy applications keep this thread from its other work. */
@@ -329,7 +329,7 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 
 /*
  * Return whether to record through the session daemon. If true, *daemon is connected. If false and an option needs a
- * session daemon, the error remains.
+ * session daemon, the cause chain of the failed connection remains.
  */
 static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *daemon)
 {

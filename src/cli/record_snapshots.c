@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* Bits, in the order of the words of the option. */
+/* The bits of wmk_record_snapshots.on: bit i is word i of WMK_RECORD_SNAPSHOT_WORDS. */
 enum { ON_USR2 = 1, ON_CRASH = 2, ON_EXIT = 4, ON_LOSS = 8 };
 
 #define APART_NS 10000000000u
@@ -64,7 +64,10 @@ static bool has_loss(struct wmk_record_snapshots *snapshots, struct wmk_daemon *
 	return more;
 }
 
-/* True if a snapshot may be recorded now. Otherwise, the omitted snapshot is counted. */
+/*
+ * True if a snapshot may be recorded now. If APART_NS have not passed since the last snapshot, the function counts the
+ * snapshot as omitted.
+ */
 static bool is_apart(struct wmk_record_snapshots *snapshots)
 {
 	const uint64_t now = wmk_clock_monotonic();

@@ -55,7 +55,7 @@ int wmk_recording_default_path(const char *program, time_t now, unsigned number,
 	return err;
 }
 
-/* The default name contains the time, in seconds. Further traces of one second get a number after the name. */
+/* The default name contains the time, in seconds. A further trace of the same second also gets a number. */
 static int make_default_store(struct wmk_recording *rec, const struct wmk_recording_options *options, const char *sub)
 {
 	const time_t now = time(NULL);
@@ -119,7 +119,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 	return 0;
 }
 
-/* Handles: of a trace, the address of its store in the recording; of rings, the address of their consumer. */
+/* The handle of a trace points to its store pointer. The handle of rings points to their consumer pointer. */
 static struct wmk_consumer *consumer_of(void *rings)
 {
 	return *(struct wmk_consumer **)rings;

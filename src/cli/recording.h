@@ -31,7 +31,8 @@
 /*
  * One session with two channels: events of the applications, and the state dump of libwaymark (loaded objects). The
  * channels are separate so that a flight recorder does not overwrite the state dump, which is needed to resolve
- * addresses. Records of both channels are counted separately. A third channel holds kernel events, if any are recorded.
+ * addresses. The recording counts the records of the user channel and of the state dump channel separately. A third
+ * channel holds kernel events, if any are recorded.
  */
 enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_KERNEL, WMK_RECORDING_CHANNELS };
 
@@ -96,8 +97,8 @@ struct wmk_recording {
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 /*
  * Get the names of those given contexts that the domain (enum wmk_context_domain) supports. If the domain supports none
- * of them, get the default contexts, which identify process and thread. Returns the number of names, at most
- * WMK_WIRE_CONTEXTS_MAX.
+ * of the given contexts, get the default contexts, which identify process and thread. Returns the number of names, at
+ * most WMK_WIRE_CONTEXTS_MAX.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
 /* Remove runtime directories in `parent` that killed processes of this user have left. */

@@ -56,8 +56,8 @@ static int find_automatic(const struct wmk_daemon *daemon, char *path, size_t si
 }
 
 /*
- * Without a path, the library uses $HOME. So set $HOME to the home directory of Waymark. WAYMARK_HOME then applies to
- * the library, too.
+ * Without a path, the library uses $HOME. So set $HOME to the home directory of Waymark. Thus WAYMARK_HOME also applies
+ * to the library.
  */
 static int find_home(void)
 {

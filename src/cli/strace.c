@@ -288,8 +288,8 @@ static void read_signals(struct run *run)
 }
 
 /*
- * If records were lost, the execve of the first process may be one of them. Then print all system calls of that
- * process.
+ * If records were lost, the execve of the first process may be one of them. After a loss, print all system calls of the
+ * first process.
  */
 static void look_for_exec(struct run *run, const struct wmk_syscalls_record *record)
 {
@@ -331,8 +331,9 @@ static void run_until_end(struct run *run)
 	int nap = NAP_LEAST_MS;
 
 	/*
-	 * Give this thread a higher priority than the processes that fill the buffers. Otherwise it could not drain the
-	 * buffers in time on a busy machine. (The command has already been started, and does not inherit the priority.)
+	 * Give this thread a higher priority than the processes that fill the buffers. With the usual priority, this
+	 * thread could not drain the buffers in time on a busy machine. (The command has already been started, and does
+	 * not inherit the priority.)
 	 */
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	while (!is_over(run)) {

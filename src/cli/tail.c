@@ -3,10 +3,11 @@
  * tail.c - decide how long `view --follow` continues (see tail.h).
  *
  * A stopped session may still have records to write: `stop` first waits for its applications, then writes. Following
- * ends when the session daemon reports that these records are written. Following also ends when no process holds the
- * lock of the trace any more (after `destroy`). A restarted session daemon does not know whether records of a stopped
- * session are still being written. After such a restart, following ends when the maximum duration of `stop` is over. If
- * the session has not started, following ends after the same time.
+ * ends when the session daemon reports that the stopped session has no more records to write. Following also ends when
+ * no process holds the lock of the trace any more (after `destroy`). A restarted session daemon does not know whether
+ * records of a stopped session are still being written. After a restart of the session daemon, following ends when the
+ * session has not recorded for WRITTEN ns (longer than `stop` can take). If the session has not started, following also
+ * ends after WRITTEN ns.
  */
 #include <errno.h>
 #include <string.h>

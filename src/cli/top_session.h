@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * top_session.h - the temporary session of `waymark top`: all events of applications and, for root, the scheduler,
- * system calls and block devices. Its trace keeps only the newest records. One thread.
+ * system calls and block devices. The trace of the temporary session keeps only the newest records. One thread.
  */
 #ifndef WMK_CLI_TOP_SESSION_H
 #define WMK_CLI_TOP_SESSION_H

@@ -99,8 +99,8 @@ static int try_current(const struct view_args *args, struct wmk_session_trace *f
 
 /*
  * Without an argument, find the trace of the current session or the latest trace, depending on which was used last. If
- * that trace does not exist, find the other trace. With --follow, prefer the session while it records, because the
- * latest trace is complete.
+ * the trace that was used last does not exist, find the other trace. With --follow, prefer the session while it
+ * records, because the latest trace is complete.
  */
 static int find_trace(const struct view_args *args, struct wmk_session_trace *found)
 {

@@ -5,9 +5,9 @@
  *
  * The source is perf events: a dummy software event without counts. Every child inherits this event, whatever the
  * environment of the child is. Each CPU has one small ring. The event excludes the kernel, because ordinary users may
- * observe only the user space of their own processes. The kernel removes the event when a process becomes set-id. In
- * this case, the kernel reports EXIT for the process, although the process continues. A CPU that is added later is not
- * observed.
+ * observe only the user space of their own processes. The kernel removes the event when a process becomes set-id. The
+ * removal of the event makes the kernel report EXIT for the process, although the process continues. A CPU that is
+ * added later is not observed.
  *
  * One thread.
  */
