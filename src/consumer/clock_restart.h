@@ -31,8 +31,8 @@ bool wmk_clock_restart_awaits_chunk(const struct wmk_consumer *consumer);
  */
 void wmk_clock_restart_expire(struct wmk_consumer *consumer, bool now);
 /*
- * The chunk ends: report the number of records with a repeated time. The number does not include records between the
- * restart and the sync point that detected the restart.
+ * The chunk ends: report the number of records with a repeated time. The reported number does not include records
+ * between the restart and the sync point that detected the restart.
  */
 void wmk_clock_restart_end(struct wmk_consumer *consumer);
 

@@ -9,7 +9,7 @@
  *     stop, end                    one point, if packets were written after the last one
  *     real time was set            one point (wmk_consumer_clock_stepped())
  *
- * So each record is between two points, and an idle consumer writes no points.
+ * So each record is between two sync points, and an idle consumer writes no sync points.
  */
 #ifndef WMK_CONSUMER_CLOCK_SYNC_H
 #define WMK_CONSUMER_CLOCK_SYNC_H

@@ -240,8 +240,8 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 }
 
 /*
- * After this function, the thread sleeps in poll(). Called under streams_lock. The caller then wakes the thread,
- * because the thread may be asleep on the futex.
+ * After this function, the thread sleeps in poll(). Called under streams_lock. The caller then calls
+ * wmk_consumer_wake(), because the consumer's thread may be asleep on the futex.
  */
 static int make_wake(struct wmk_consumer *consumer)
 {
@@ -254,8 +254,8 @@ static int make_wake(struct wmk_consumer *consumer)
 	if (fd < 0)
 		return wmk_error(-errno, "cannot create an eventfd for the consumer: %s", strerror(errno));
 	/*
-	 * (V) release: the eventfd exists before its number is visible; pairs with (W) in thread.c. A call of
-	 * wmk_consumer_wake() that does not see the number yet wakes only the futex. The caller of this function then
+	 * (V) release: the eventfd exists before its number is visible; pairs with (W) in thread.c. A concurrent
+	 * wmk_consumer_wake() that still reads -1 as the eventfd wakes only the futex. The caller of this function then
 	 * calls wmk_consumer_wake() again, which wakes both the futex and the eventfd.
 	 */
 	atomic_store_explicit(&consumer->wake, fd, memory_order_release);

@@ -31,9 +31,9 @@
  * A stream gets a file with its first record or loss. The file begins with a lost count of 0 and ends with the final
  * count.
  *
- * The statistics report an output that fails (disk full). The packet stays in the ring and is retried. Meanwhile the
- * rings fill, and the writers count lost records. An error that concerns one stream (a limit of its file) delays only
- * that stream. At stop, each record that still cannot be written is counted as lost.
+ * The statistics report an output that fails (disk full). The packet stays in the ring and is retried. While the output
+ * fails, the rings fill, and the writers count lost records. An error that concerns one stream (a limit of its file)
+ * delays only that stream. At stop, each record that still cannot be written is counted as lost.
  *
  * The consumer's thread carries out commands (flush, settle, clear, remove) between passes, and the calling thread
  * waits. wmk_consumer_queue_work() does not wait.
@@ -111,8 +111,8 @@ struct wmk_consumer_stats {
 /* The caller owns *consumer: wmk_consumer_close(). */
 int wmk_consumer_open(const struct wmk_consumer_options *options, struct wmk_consumer **consumer);
 /*
- * Set the output of a consumer that has none; the consumer then owns it. Before the first stream, or in the consumer's
- * thread.
+ * Set the output of a consumer that has none; the consumer then owns it. Call this function before the first stream is
+ * added, or in the consumer's thread.
  */
 void wmk_consumer_set_output(struct wmk_consumer *consumer, struct wmk_output_trace *output);
 /*
@@ -151,7 +151,7 @@ struct wmk_consumer_set {
 	/*
 	 * 1: write a copy of what the rings hold now (overwrite mode), but no later records. Only wmk_consumer_add()
 	 * reads the ring set; the consumer does not use the ring set later. The consumer writes nothing into the rings.
-	 * The count `overwritten` is then the number of records before the copy.
+	 * The consumer counts the records that precede the copy in `overwritten`.
 	 */
 	int copy;
 	uint64_t copy_max;         /* with copy: maximum bytes of each ring, the newest ones; 0: no limit */

@@ -3,10 +3,10 @@
  * drain.c - a drain pass over all streams: takes packets from sources, passes them to the output, and counts every
  * loss.
  *
- * The lost count of a packet is the sum of two numbers. The first number is the records that the source had lost by the
- * end of the packet. The second number is the earlier records that could not be written. So no packet includes a loss
- * that happened after the end of the packet. Every stream begins with 0 and ends with the final count. If no packet
- * with records reports a count, an empty packet reports this count.
+ * The lost count of a packet has two parts: losses of the source, and unwritten records. The losses of the source are
+ * counted up to the end of the packet. The unwritten records are earlier records that could not be written. So no
+ * packet includes a loss that happened after the end of the packet. Every stream begins with 0 and ends with the final
+ * count. If no packet with records reports a count, an empty packet reports this count.
  */
 #include "consumer/drain.h"
 
@@ -217,7 +217,7 @@ static void update_cut(struct wmk_stream *stream)
 		stream->cut = stream->source->ops->cut(stream->source);
 }
 
-/* Write the counts in an empty packet, unless the last packet has the same. */
+/* Write the counts in an empty packet, unless the last packet already has the same counts. */
 static int put_counts(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t lost)
 {
 	const uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
@@ -403,7 +403,10 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 	int err;
 
 	memset(result, 0, sizeof(*result));
-	/* A stream that ends has no next chunk. So its cut is removed, and all its records belong to the open chunk. */
+	/*
+	 * A stream that ends has no next chunk. So END removes the cut of the stream, and all records of the stream
+	 * belong to the open chunk.
+	 */
 	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
 		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {
 			consumer->streams[i]->source->ops->chunk_cut_at(consumer->streams[i]->source, NULL);

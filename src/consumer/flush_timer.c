@@ -3,15 +3,15 @@
  * flush_timer.c - writes parts of sub-buffers, so that each record is in the trace within the flush interval of its
  * channel, even if records are rare.
  *
- * The flush interval of a stream begins at the last pass that found no unread record. So the interval begins before the
- * first unread record is committed. A ring that fills whole sub-buffers faster than the interval is never flushed.
- * After a long sleep, the first record is written at once. Testing whether a buffer of the kernel has unread records is
- * expensive. So the thread flushes a buffer of the kernel until the buffer is empty. After the kernel has woken the
- * thread for a buffer (kernel_sleep.c), the thread flushes the buffer again.
+ * The flush interval of a stream begins at the last pass that found no unread record. So the flush interval of a stream
+ * begins before the first unread record of the stream is committed. A ring that fills whole sub-buffers faster than the
+ * interval is never flushed. After a long sleep, the first record is written at once. Testing whether a buffer of the
+ * kernel has unread records is expensive. So the thread flushes a buffer of the kernel until the buffer is empty. After
+ * the kernel has woken the thread for a buffer (kernel_sleep.c), the thread flushes the buffer again.
  *
  * While a live reader follows the trace (store/followed.h), the interval is 10 ms, or 50 ms if parts are large. If no
- * record is unread at the end of a pass, the low-water time is published. A reader that merges streams then does not
- * wait for streams without records.
+ * record is unread at the end of a pass, the low-water time is published. With the low-water time, a reader that merges
+ * streams does not wait for streams without records.
  */
 #include "consumer/flush_timer.h"
 
@@ -140,8 +140,8 @@ static uint64_t raise_floors(const struct wmk_consumer *consumer)
 }
 
 /*
- * Called after a pass that has left no record unread. All records with a time before the floor of an earlier pass are
- * then written.
+ * Called after a pass that has left no record unread. If consumer->floor was raised at least COMMIT_NS ago, the pass
+ * has written all records earlier than consumer->floor.
  */
 static void publish_low_water(struct wmk_consumer *consumer, uint64_t now)
 {

@@ -29,8 +29,9 @@ void wmk_server_handshake_add(struct wmk_consumer_server *server, int connection
 /* Fill server->n_handshakes elements of `fds` for poll(). Returns the time limit in ms; -1: none. */
 int wmk_server_handshakes_poll(const struct wmk_consumer_server *server, struct pollfd *fds);
 /*
- * Read from the first `n` connections. True if one is a session daemon: the caller owns *daemon, and daemon->in has the
- * data that followed its HELLO. *refused: number of connections that were closed.
+ * Read from the first `n` connections. Returns true if one connection is from a session daemon: the caller owns
+ * *daemon, and daemon->in has the data that followed the HELLO message. *refused: number of connections that were
+ * closed.
  */
 bool wmk_server_handshakes_receive(struct wmk_consumer_server *server, const struct pollfd *fds, unsigned n,
 				   struct wmk_server_handshake *daemon, unsigned *refused);

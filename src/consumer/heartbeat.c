@@ -80,7 +80,7 @@ void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer)
 void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause)
 {
 	/*
-	 * The second thread can pause during a deep sleep. Before that sleep, waymark_ring_sets_wait() marks the
+	 * The second thread can pause during a deep sleep. Before a deep sleep, waymark_ring_sets_wait() marks the
 	 * heartbeat of the ring sets as idle. After the sleep, waymark_ring_sets_wait() updates the heartbeat.
 	 */
 	pthread_mutex_lock(&consumer->lock);

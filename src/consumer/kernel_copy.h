@@ -23,8 +23,8 @@ struct wmk_kernel_copy;
 int wmk_kernel_copy_take(struct wmk_consumer *consumer, struct wmk_kreader *const *reader,
 			 const struct wmk_consumer_set *how, struct wmk_kernel_copy **copy);
 /*
- * Add the streams of the copy to a consumer, once. The group of these streams uses `copy` as its `from` (consumer.h).
- * Free `copy` only after these streams are removed.
+ * Add the streams of the copy to a consumer, once. The group of the copied streams has `copy` as its `from`
+ * (consumer.h). Free `copy` only after these streams are removed.
  */
 int wmk_kernel_copy_add(struct wmk_consumer *consumer, struct wmk_kernel_copy *copy,
 			const struct wmk_consumer_set *how);

@@ -10,9 +10,9 @@
  *                                 ▲                │ only records of the tracer's own threads (`fruitless`)
  *                                 └── one interval ┘
  *
- * The sleep itself causes kernel records, for example of the system calls of this thread. Such a record is in the
- * buffer and wakes the thread, but no packet contains the record. The last arrow (one interval) limits the rate of
- * these wakes.
+ * The sleep itself causes kernel records, for example of the system calls of this thread. A record that the sleep
+ * causes is in the buffer and wakes the thread, but no packet contains the record. The last arrow (one interval) limits
+ * the rate of wakes by such records.
  */
 #include "consumer/kernel_sleep.h"
 
@@ -59,9 +59,9 @@ static void shorten(int *ms, uint64_t most_us)
 }
 
 /*
- * A command ends the sleep, and a buffer that fills also ends the sleep. While packets cannot be written (`stuck`,
- * `refused`), the buffers stay full. So the sleep then ignores the buffers; otherwise the thread would never sleep. A
- * wake from before this pass causes one more pass, so no command is missed.
+ * A command or a filled buffer ends the sleep. While packets cannot be written (`stuck`, `refused`), the buffers stay
+ * full. So while packets cannot be written, the thread does not pass the buffers to poll(). A poll() of full buffers
+ * would return at once. A wake from before this pass causes one more pass, so no command is missed.
  */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us)
 {

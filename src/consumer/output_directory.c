@@ -142,8 +142,8 @@ static int move_chunk(struct directory_trace *trace, const char *name, uint64_t 
 		return err;
 	err = chunk_begin(trace, store, number);
 	/*
-	 * Remove the directory of the next chunk. Otherwise, the next attempt would move this directory to the place of
-	 * the closed chunk.
+	 * Remove the directory of the next chunk. If the directory of the next chunk remained, the next attempt would
+	 * archive this directory as the closed chunk.
 	 */
 	if (err < 0) {
 		trace->store = old;
@@ -351,7 +351,7 @@ static int open_trace(struct directory_output *output, const struct wmk_output_p
 	return err;
 }
 
-/* Wait for the file system. Meanwhile, the records wait in the rings, as they do when a disk does not respond. */
+/* Wait for the file system. During the wait, the records stay in the rings, as they do when a disk does not respond. */
 static void await_mount(const struct directory_output *output)
 {
 	char place[PATH_MAX], words[PATH_MAX + 80];

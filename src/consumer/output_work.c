@@ -60,7 +60,7 @@ static void log_cause(const struct wmk_server_output_work *work)
 	wmk_error_clear();
 }
 
-/* The chunk is closed even if others cannot be deleted or compressed. */
+/* The chunk is closed even if the deletion or the compression of closed chunks fails. */
 static int archive_end(const struct wmk_server_output_work *work, struct wmk_output *output)
 {
 	const struct wmk_consumerd_output *is = &work->is;

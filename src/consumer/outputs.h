@@ -40,12 +40,12 @@ void wmk_server_output_requested(void *trace);
 void wmk_server_output_restarted(void *trace);
 /* Measure a sync point for each trace: real time was set, or one trace shows that the counter has gone back. */
 void wmk_server_clock_stepped(const struct wmk_consumer_server *server);
-/* A rotation of the session begins: it answers RESTARTED. */
+/* A rotation of the session begins, so the server does not repeat RESTARTED to a new session daemon. */
 void wmk_server_output_rotated(const struct wmk_server_trace *trace);
 /*
  * Report each full output (FULL) that was not reported yet, each output with a new request for a snapshot (REQUESTED),
- * and each chunk that is due (CHUNK_DUE). The second function marks all full outputs as not reported, because a new
- * session daemon has connected.
+ * and each chunk that is due (CHUNK_DUE). After a new session daemon has connected, wmk_server_outputs_notify_again()
+ * lets wmk_server_outputs_notify() repeat the reports FULL, REQUESTED and RESTARTED.
  */
 void wmk_server_outputs_notify(struct wmk_consumer_server *server);
 void wmk_server_outputs_notify_again(struct wmk_consumer_server *server);

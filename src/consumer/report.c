@@ -29,8 +29,8 @@ static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumer
 }
 
 /*
- * Add to the counts of the channel in the list. The list and its strings are in the arena. The counts are dropped if
- * there is no memory.
+ * Add `stats` to the counts of the channel in the list; append the channel if the list does not have it. The list and
+ * its strings are in the arena. The counts are dropped if there is no memory.
  */
 static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats,
 			struct wmk_arena *arena)

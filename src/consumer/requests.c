@@ -181,8 +181,9 @@ static int queue_work(struct wmk_server_trace *trace, uint16_t type, uint64_t ta
 static void answer(struct wmk_server_work *work)
 {
 	/*
-	 * Records that could not be written are part of the final counts. With options.keep they stay in the rings, so
-	 * the request returns an error and can be repeated.
+	 * Records that could not be written are part of the final counts. With options.keep, records that RINGS_REMOVE
+	 * cannot write stay in their rings, except after -EDQUOT from max_size. So RINGS_REMOVE returns an error, and
+	 * the session daemon can repeat the request.
 	 */
 	const bool kept = work->err < 0 && work->trace->server->options.keep &&
 			  work->type == WMK_CONSUMERD_RINGS_REMOVE &&
@@ -198,7 +199,10 @@ static void answer(struct wmk_server_work *work)
 		wmk_server_reply_done(work->trace->server, work->connection, work->request);
 }
 
-/* Store the number of the open chunk and the name of the closed chunk. The reply to LIST contains both values. */
+/*
+ * Store the number of the open chunk and the name of the closed chunk. The reply to LIST contains the number and the
+ * name.
+ */
 static void rotated(const struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -233,7 +237,7 @@ void wmk_server_work_done(struct wmk_server_work *work)
 	}
 	/*
 	 * Rings that could not be added are removed. Rings with streams stay if only events could not be added. Rings
-	 * also stay while another work item adds these rings or removes these rings.
+	 * that another work item adds or removes also stay in the list.
 	 */
 	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err < 0 && work->rings[0]->adding == 1 &&
 	    !work->rings[0]->removing && !trace->removing && !wmk_server_rings_from(work->rings[0]))

@@ -231,9 +231,9 @@ static void begin_sources(struct wmk_consumer *consumer, bool with_records_at)
 
 /*
  * Sources of the kernel do not store the position where their next chunk begins. So the last journal of the rotation
- * contains these positions. The last journal also contains the counts, because a ring loses its counts when its next
- * chunk begins. When the next chunk is open, the last journal becomes a file of the next chunk. A later consumer reads
- * the positions and counts from this file.
+ * contains the positions at which the next chunk of these sources begins. The last journal also contains the counts,
+ * because a ring loses its counts when its next chunk begins. When the next chunk is open, the last journal becomes a
+ * file of the next chunk. A later consumer reads the positions and counts from this file.
  */
 static int count_anew(const struct rotation *rotation)
 {
@@ -301,8 +301,8 @@ static void sync_clock(struct wmk_consumer *consumer)
 }
 
 /*
- * The rings restart their counts before the chunk is moved. If the consumer crashes between these steps, the next
- * consumer finds the journal and the restarted counts (chunk_begun).
+ * The rings restart their counts before the chunk is moved. If the consumer crashes after the restart and before the
+ * move, the next consumer finds the journal and the restarted counts (chunk_begun).
  */
 static int do_rotate(void *data)
 {

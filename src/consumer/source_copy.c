@@ -22,8 +22,8 @@
 
 #define OBSERVE_TRIES 1000
 /*
- * The copy may begin again until the observer has read this number of laps of the ring. Then the end of the copy is
- * fixed: writers that always overtake the observer cannot prolong the copy.
+ * The copy may begin again until the observer has read this number of laps of the ring. After LAPS_MAX laps, the end of
+ * the copy is fixed. So writers that always overtake the observer cannot prolong the copy.
  */
 #define LAPS_MAX 64u
 
@@ -239,7 +239,10 @@ static int take_pieces(struct copy_source *copy, struct wmk_source *from, uint64
 		ret = from->ops->next(from, 1, &packet);
 		if (ret <= 0)
 			break;
-		/* The kernel has overwritten records meanwhile: keep only the records after this gap. */
+		/*
+		 * If packet.lost has grown, records between the previous piece and this packet are lost (overwritten by
+		 * the kernel). So the copy drops all earlier pieces.
+		 */
 		if (packet.lost != before->lost) {
 			drop_pieces(copy);
 			*before = (struct before){ last->records, packet.lost };

@@ -18,7 +18,10 @@ static inline uint64_t wmk_stream_unwritten(const struct wmk_stream *stream)
 void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_consumer_stats *sum);
 /* The stream has its final counts in the chunk that is being closed: add them to its group. */
 void wmk_stream_ended(struct wmk_stream *stream);
-/* All streams of the group have ended in this chunk: the sum over all chunks. */
+/*
+ * Store in *sum the counts of the group over all chunks. All streams of the group must have ended in the chunk that is
+ * being closed.
+ */
 void wmk_group_close_counts(const struct wmk_group *group, struct wmk_counts *sum);
 /* Store the sum of all groups in consumer->stats. */
 void wmk_consumer_publish(struct wmk_consumer *consumer);

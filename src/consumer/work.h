@@ -5,8 +5,8 @@
  *     server's thread ──wmk_consumer_queue_work()──► trace's thread: wmk_server_work_run()
  *                     ◄──────── server->done ◄────── wmk_server_work_finish()
  *
- * The server's thread creates and frees work items. The trace's thread carries them out in order. A work item holds
- * references to the rings that it uses.
+ * The server's thread creates and frees work items. The trace's thread carries out the work items of the trace in
+ * order. A work item holds references to the rings that it uses.
  */
 #ifndef WMK_CONSUMER_WORK_H
 #define WMK_CONSUMER_WORK_H
