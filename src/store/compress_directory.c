@@ -411,7 +411,10 @@ int wmk_compress_chunks(const char *path)
 		if (entry->d_name[0] == '.')
 			continue;
 		one = wmk_compress_directory(archives, entry->d_name, &result);
-		/* A chunk that is read is compressed after a later rotation. A chunk can be removed at any time. */
+		/*
+		 * A chunk that a reader has locked (-EBUSY) is compressed after a later rotation. A chunk can be
+		 * removed at any time.
+		 */
 		if (one == -EBUSY || (one < 0 && faccessat(archives, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
 			wmk_error_clear();
 		else

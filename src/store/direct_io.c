@@ -82,11 +82,12 @@ static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov
 }
 
 /*
- * A trial measures the speed of the way that packets do not use now: direct I/O, or the page cache if `past` is set.
- * Returns the number of bytes of the packet to write in a trial. Returns 0, no trial, while the speed of the way that
- * `past` selects is unknown. While at most RELAXED percent of the buffer wait to be written, every packet has a trial
- * until the speed under trial is known. After that, one packet in TRY_OTHER has a trial. While more than PRESSED
- * percent wait, one packet in TRY_PRESSED has a trial. Between RELAXED and PRESSED percent, no packet has a trial.
+ * While packets use the page cache, a trial measures the speed of direct I/O. While packets use direct I/O (`past` is
+ * set), a trial measures the speed of the page cache. Returns the number of bytes of the packet to write in a trial; 0:
+ * the packet has no trial. No packet has a trial before the speed of the method in use is known. While at most RELAXED
+ * percent of the buffer wait to be written, every packet has a trial until the speed of the other method is known. Once
+ * both speeds are known, one packet in TRY_OTHER has a trial. While more than PRESSED percent of the buffer wait to be
+ * written, one packet in TRY_PRESSED has a trial. Between RELAXED and PRESSED percent, no packet has a trial.
  */
 static size_t trial(struct wmk_direct *direct, bool past)
 {
@@ -149,7 +150,7 @@ static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct
 
 /*
  * Write a packet by direct I/O or through the page cache; the packet permits both. The first piece of the packet may be
- * a trial of the other way: see trial(). All later pieces use the way that prefer_past() selects. Cached writes are
+ * a trial: see trial(). For all later pieces, prefer_past() selects direct I/O or the page cache. Cached writes are
  * made in pieces, to detect early that the kernel throttles the writer because of too many dirty pages.
  */
 static int write_either(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, size_t size,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet_parts.h - write a packet in parts, as its records arrive from another machine. A reader finds the packet when
- * it is whole: then it has its trailer and its index entry. A crash leaves a torn packet, which the next
+ * packet_parts.h - write a packet in parts, as its records arrive from another machine. A reader finds the packet once
+ * the packet is whole, with its trailer and its index entry. A crash leaves a torn packet, which the next
  * wmk_store_stream_open() cuts off.
  *
  *     begin ──► write, write, ... ──► end

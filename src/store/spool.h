@@ -21,8 +21,8 @@
 int wmk_store_spool_uuid(struct wmk_store *store, const uint8_t uuid[16]);
 /*
  * Append a name to the removed streams. Call this before the files of the stream are removed, with `removed` false, and
- * again after the removal, with true. Returns 1. The first call returns 0 if the stream has no file; the caller may
- * then omit the second call.
+ * again after the removal, with true. Returns 1. With `removed` false, the function returns 0 if the stream has no
+ * file; the caller may then omit the call with `removed` true.
  */
 int wmk_store_spool_cleared(struct wmk_store *store, const char *stream, bool removed);
 /* Open a spool with the rights of the calling thread. A descriptor, or -errno without a cause chain. */

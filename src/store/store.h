@@ -261,8 +261,8 @@ int wmk_store_stream_remove(struct wmk_store *store, const char *name, const str
 void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet);
 /*
  * Set how full the buffers of this stream are, in percent. While the buffers are not full, the store compares direct
- * I/O with the page cache. While the buffers are full, the store uses the faster of the two. A hint for all streams of
- * the trace.
+ * I/O with the page cache. While the buffers are full, the store uses direct I/O or the page cache, whichever is
+ * faster. The store applies this hint to all streams of the trace.
  */
 void wmk_store_stream_pressure(struct wmk_store_stream *stream, uint32_t percent);
 /* Alignment of the base of the first iovec for direct I/O. */

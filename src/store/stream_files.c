@@ -8,9 +8,9 @@
  *     .app_0.next                         for a stream of one file at most: the next file, until its first packet is
  *                                         complete
  *
- * With a limited count, the numbers have at most one gap. A gap exists if a file was removed and its successor could
- * not be created. With an unlimited count, another process may have removed the first files, such as a sender that has
- * sent them (sender/sender.h).
+ * With a limited count of files, the file numbers of a stream have at most one gap. A gap exists if a file was removed
+ * and its successor could not be created. With an unlimited count, another process may have removed the first files,
+ * such as a sender that has sent them (sender/sender.h).
  */
 #include "store/store_state.h"
 

@@ -143,7 +143,7 @@ PRINT(wmk_kshow_signal)
 	wmk_kline_put(line, wmk_ksignal_name((uint32_t)view->value, room));
 }
 
-/* Some bits of the flags together are a number: the kind of synchronization. */
+/* Among the flags of statx(2), two bits form a number: the kind of synchronization. */
 PRINT(wmk_kshow_statx_flags)
 {
 	const uint32_t value = (uint32_t)view->value;

@@ -195,8 +195,8 @@ static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct w
 }
 
 /*
- * Returns whether the entry ends with a comma, as in strace. The entry ends with a comma if the first argument that is
- * printed at exit is printed in any case.
+ * Returns whether the entry ends with a comma, as in strace. The entry ends with a comma if arguments precede, and if
+ * the first argument to print at exit has neither a condition nor a separator of its own (WMK_KFORM_OWN).
  */
 static bool has_comma_before(const struct wmk_kprint *print)
 {

@@ -191,7 +191,7 @@ void wmk_strace_lines_flush(struct wmk_strace_lines *lines);
 void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono);
 /* -f: returns whether a new thread has no record yet. A new thread without a record may not have run yet. */
 bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines);
-/* Adds a thread that is traced from its start or from now on. */
+/* Adds a thread at its first record: a new thread, or a thread that started before the trace. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);
 /*
@@ -200,8 +200,8 @@ void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_sy
  */
 void wmk_strace_lines_idle(struct wmk_strace_lines *lines);
 /*
- * Removes threads that exited without a record. The caller first takes all records, so that only records later than
- * `until` can still arrive.
+ * Removes threads that exited without a record. The caller first takes all records up to the time `until` of the
+ * source, so only later records can still arrive.
  */
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines);
 /* The caller calls this function when no more records follow. */

@@ -5,9 +5,9 @@
  *     traces ──wmk_symbols_form──► objects of each process, with their times ──wmk_symbols_find()──► functions
  *                                                                └─objects.h: files, by build-id
  *
- * The records are those of state dumps (lttng_ust_statedump:bin_info) and of libraries that are loaded later
- * (lttng_ust_lib:load), of Waymark and LTTng. The traces are read once for these records, before addresses are
- * searched. One thread. Errors are -errno with a cause chain.
+ * Two events describe loaded objects, in traces of Waymark and of LTTng: lttng_ust_statedump:bin_info in a state dump,
+ * and lttng_ust_lib:load for a library that is loaded later. The traces are read once for the records of these events,
+ * before addresses are searched. One thread. Errors are -errno with a cause chain.
  */
 #ifndef WMK_SYMBOLS_SYMBOLS_H
 #define WMK_SYMBOLS_SYMBOLS_H
@@ -21,7 +21,10 @@ int wmk_symbols_create(struct wmk_symbols **symbols);
 void wmk_symbols_free(struct wmk_symbols *symbols);
 /* Load the functions of the kernel from a file in the form of /proc/kallsyms. No file: no effect. -ENOMEM. */
 int wmk_symbols_kernel(struct wmk_symbols *symbols, const char *path);
-/* The form for read/pipeline.h that collects the objects. The member `whole` is the struct wmk_symbols. */
+/*
+ * The exporter that collects the loaded objects from the traces of a pipeline (read/pipeline.h). The option `whole` of
+ * the pipeline is the struct wmk_symbols.
+ */
 extern const struct wmk_read_exporter wmk_symbols_form;
 /* For wmk_read_symbolizer.find; `data` is a struct wmk_symbols. */
 unsigned wmk_symbols_find(void *data, int64_t pid, int64_t ns, uint64_t address, struct wmk_read_frame *frames,

@@ -9,8 +9,8 @@
 /* With WMK_HIDDEN in a declaration, code accesses the symbol without an entry in the global offset table. */
 #define WMK_HIDDEN __attribute__((visibility("hidden")))
 /*
- * For variables of the start-up path: places them in a page that the loader has written to. An idle application then
- * does not write to another page.
+ * For variables of the start-up path: places them in a page that the loader has written to. So an application that does
+ * not record writes to no further page of the library's data.
  */
 #define WMK_FIRST_PAGE __attribute__((section(".data")))
 

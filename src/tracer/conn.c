@@ -132,8 +132,9 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	if (conn->sent_any && wmk_out_queued(&conn->out))
 		return 0;
 	/*
-	 * Announcements normally follow HELLO at once, so that the session daemon reads once. With orphans,
-	 * announcements wait for WELCOME, and the orphans are sent before them.
+	 * Announcements normally follow HELLO at once, so that the session daemon reads once. If the application has
+	 * orphans of this endpoint, announcements wait for WELCOME, and the application sends its orphans before the
+	 * announcements.
 	 */
 	if ((!conn->welcomed && wmk_channels_has_orphans(conn->endpoint)) ||
 	    (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
@@ -356,8 +357,8 @@ static int on_enable(struct wmk_conn *conn, const void *body, size_t len)
 	if (program_len)
 		err = wmk_filter_bind(wmk_tracer.events[msg.event], program, program_len, &filter);
 	/*
-	 * Without a valid filter the event is not enabled. Only this message fails, because a later session daemon may
-	 * use a newer filter format.
+	 * Without a valid filter the event is not enabled. A later session daemon may use a newer filter format, so the
+	 * application keeps the connection and rejects only this ENABLE message.
 	 */
 	if (err < 0)
 		return err == -EPROTO ? -EINVAL : err;

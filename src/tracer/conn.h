@@ -3,7 +3,8 @@
  * conn.h - connection to one session daemon: a socket of the helper thread, and the state of the protocol (wire.h).
  * Used by helper_thread.c only.
  *
- * Messages change chains with the lock held. The caller patches the sites afterwards, once for all messages.
+ * The caller holds the lock, because the messages of the session daemon change chains of recorders. The caller patches
+ * the sites afterwards, once for all messages.
  */
 #ifndef WMK_TRACER_CONN_H
 #define WMK_TRACER_CONN_H

@@ -16,8 +16,8 @@
 #define OBJECTS_MAX 512
 
 /*
- * The loader relocates DT_STRTAB in writable sections. DT_STRTAB remains an offset in the vDSO, and with glibc in any
- * read-only section.
+ * If the dynamic section is writable, the loader replaces the offset in DT_STRTAB by an address. In the vDSO, DT_STRTAB
+ * remains an offset. With glibc, DT_STRTAB also remains an offset in every object with a read-only dynamic section.
  */
 static const char *string_table(const struct link_map *map)
 {
@@ -57,7 +57,7 @@ static bool needs(const struct link_map *map, const struct link_map *wanted)
 	return false;
 }
 
-/* Whether the second module is in the closure of the DT_NEEDED entries of `first`. */
+/* Whether `wanted` is `first`, or is in the closure of the DT_NEEDED entries of `first`. */
 static bool is_needed(const struct link_map *first, const struct link_map *wanted)
 {
 	const struct link_map *in[OBJECTS_MAX] = { first };

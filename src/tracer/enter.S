@@ -298,7 +298,7 @@ waymark_enter:
 	.endif
 	.endm
 
-/* Copy rbx bytes from rsi to r10. From 16 bytes on, the last 16 bytes overlap the previous ones. */
+/* Copy rbx bytes from rsi to r10. If rbx is 16 or more, the last move of 16 bytes may copy some bytes a second time. */
 	.macro copy_tail is_text
 	leaq -16(%rbx), %rdi
 	xorl %ecx, %ecx

@@ -22,7 +22,8 @@
 
 /*
  * A filter that compares one staged number with bounds: a record is accepted if `(bytes - low & mask) < count` for
- * eight staged bytes. `mask` selects the bits of the number. `low` and `count` have these bits at the same position.
+ * eight staged bytes. `mask` selects the bits of the number. `low` and `count` have the bits of the bounds at the
+ * position of these bits in `mask`.
  */
 struct wmk_filter_quick {
 	uint64_t low, mask, count;

@@ -44,8 +44,8 @@ static bool arc_of_comparison(unsigned op, uint64_t value, struct arc *arc)
 
 /*
  * Restrict the interval to the values that a number of `bits` (< 64) can have, from `least` on. The result is a single
- * interval modulo 2^bits. If the 64-bit interval wraps around, it enters the range again at `least` and continues there
- * without a gap.
+ * interval modulo 2^bits. If the 64-bit interval wraps around, its second part begins at `least`. Modulo 2^bits,
+ * `least` follows the end of the first part, so the result has no gap.
  */
 static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, uint64_t *low, uint64_t *count)
 {
@@ -314,7 +314,10 @@ static bool is_of_one_field(const struct branch_table *table)
 	return true;
 }
 
-/* Give all records the same result, by a comparison with an empty interval. */
+/*
+ * Replace the table by one branch that gives every record the result `answer`: no value is within the bounds of this
+ * branch.
+ */
 static void set_constant(struct branch_table *table, uint8_t answer)
 {
 	table->n = 1;

@@ -4,9 +4,9 @@
  * fork_handlers.h, vfork() by vfork.S.
  *
  * A task that uses the thread-local storage of another task (tls_owner.h) must not enter a restartable sequence. The
- * task sees the rseq area of the thread that owns the storage. The kernel restarts the sequences of that thread, but
- * not those of the task. So the library marks shared storage, and counts the records of a task that does not own its
- * storage as lost.
+ * task sees the rseq area of the thread that owns the storage. The kernel restarts the sequences of the owner of the
+ * storage, and does not restart sequences of the other task. So the library marks shared storage, and counts the
+ * records of a task that does not own its storage as lost.
  *
  * Raw system calls that bypass these functions are not supported.
  */
@@ -129,8 +129,9 @@ int WMK_EXPORT unshare(int flags)
 }
 
 /*
- * The kernel requires a single thread, or an unshared root directory, only for these types. For other types the helper
- * thread must stay: once children get another PID namespace, the helper thread could not be started again.
+ * The kernel requires a single thread, or an unshared root directory, only for these types. For other types, the
+ * library does not end the helper thread: after setns() to another PID namespace, the kernel would not let the process
+ * start the helper thread again.
  */
 static bool needs_one_thread(int fd, int type)
 {

@@ -54,8 +54,8 @@ static void child_identity(bool own)
 {
 	/*
 	 * A task on the storage of another task has no restartable sequences, because the kernel does not update the
-	 * rseq area in that storage for the task. A copy of the task has no restartable sequences either. The copy
-	 * writes no records into a ring, and counts them as lost.
+	 * rseq area in that storage for the task. If such a task forks, its child has no restartable sequences either.
+	 * The child writes no records into a ring, and counts its records as lost.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;

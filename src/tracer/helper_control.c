@@ -134,7 +134,7 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 	}
 	/*
 	 * The caller may be a process that shares the memory of the application (CLONE_VM) but has its own thread-local
-	 * storage. The helper thread is not a thread of such a process.
+	 * storage. The helper thread is then a thread of the application and not of the caller, so tgkill() fails.
 	 */
 	if (!wmk_helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();

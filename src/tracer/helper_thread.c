@@ -10,8 +10,8 @@
  *     wake:  by a session daemon, or by tgkill(helper, 32). The signal belongs to the C library and is blocked in this
  *            thread. It is never sent to the whole process, so the signalfd of the thread reads no other signal
  *
- * The thread does not call the loader, and takes no lock of the loader. A constructor in dlopen() may hold these locks
- * while the constructor waits for this thread.
+ * The helper thread does not call the loader, and takes no lock of the loader. A constructor in dlopen() may hold locks
+ * of the loader while the constructor waits for the lock of libwaymark, which the helper thread may hold.
  */
 #include <errno.h>
 #include <signal.h>
@@ -178,8 +178,8 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 
 /*
  * Whether to check again soon, because a thread inside a record may still use removed recorders. The time is limited,
- * because a signal handler may have left the record by siglongjmp(). After that time, the library keeps the removed
- * recorders until that thread leaves its next record.
+ * because a signal handler may have left the record by siglongjmp(): the library then counts this thread permanently.
+ * After that time, the library keeps the removed recorders as long as the thread is counted.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {
@@ -210,8 +210,8 @@ static int64_t endpoints_sleep(int64_t now)
 }
 
 /*
- * All work that needs the lock, once in each iteration. Returns the time to sleep in ms; -1: no limit; -2: end the
- * thread.
+ * Do all work of the helper thread that needs the lock. The helper thread calls this function once in each iteration of
+ * its loop. Returns the time to sleep in ms; -1: no limit; -2: end the thread.
  */
 static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 {

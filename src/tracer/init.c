@@ -39,10 +39,11 @@ static void read_environment(void)
 }
 
 /*
- * An allocator installs its fork handlers at its first use. The allocator's handlers must be installed before ours:
- * handlers that were installed first lock last, and unlock first in the child. In the other order, a deadlock is
- * possible. The thread that forks holds the lock of the heap and waits for our lock, while the helper thread holds our
- * lock and waits for the heap. In the child, our handler would find the heap locked.
+ * An allocator installs its fork handlers at its first use. The allocator's handlers must be installed before the
+ * handlers of libwaymark: handlers that were installed first lock last, and unlock first in the child. If libwaymark
+ * installed its handlers first, a fork could deadlock. The thread that forks would hold the lock of the heap and wait
+ * for the lock of libwaymark. The helper thread would hold the lock of libwaymark and wait for the lock of the heap. In
+ * the child, the handler of libwaymark would find the heap locked.
  */
 static void register_allocator_first(void)
 {

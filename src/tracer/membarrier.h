@@ -12,8 +12,8 @@
 int wmk_membarrier(int command, int registration);
 /*
  * Register for the commands of patching and grace periods. In a single-threaded process the registration costs nothing.
- * With several threads, the kernel would wait for its own grace period, 10 ms or more, and delay the start of the
- * application. The function then registers nothing.
+ * In a process with several threads, the function registers nothing: the kernel would wait for an RCU grace period, 10
+ * ms or more, and delay the start of the application.
  */
 void wmk_membarrier_prepare(void);
 

@@ -176,7 +176,10 @@ static void patch_guards(struct text_writer *w, struct wmk_name *name)
 	for (uint32_t i = 0; i < name->n_guards; i++) {
 		const char *why = set_site(w, name->guards[i], on);
 
-		/* A site of wm_enabled() that cannot be patched hides the event, which then counts as untraceable. */
+		/*
+		 * If a site of wm_enabled() cannot be patched, the application skips the code that the site guards. So
+		 * all events of the name are untraceable.
+		 */
 		for (struct wmk_event *event = why ? name->events : NULL; event; event = event->next_of_name)
 			wmk_event_untraceable(event, why);
 	}

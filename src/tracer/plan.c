@@ -92,7 +92,7 @@ static int add_field(struct plan_maker *m, unsigned type, unsigned elem, uint32_
 
 /*
  * A string with a precision is read up to that length only, as in printf(): it need not end in a NUL. For "%.*s", the
- * limit is the int argument directly before the string, which is the last value of the previous run.
+ * limit is the int argument directly before the string. This argument is the last value of the run before the string.
  */
 static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
 {

@@ -222,9 +222,9 @@ void wmk_recorder_remove(struct waymark_recorder *e)
 }
 
 /*
- * A thread that walks the chain finds the old or the new recorder. If a record was not committed before the guard of
- * the old recorder became invalid, the new recorder makes it. A committed record is not repeated: both recorders have
- * the same `order`, by which a walk detects recorders that it has visited.
+ * A thread that walks the chain finds the old or the new recorder. If the guard of the old recorder becomes invalid
+ * before a record is committed, the thread makes the record with the new recorder. A committed record is not repeated:
+ * the walk skips the new recorder, which has the same `order` as the old recorder.
  */
 int wmk_recorder_replace(struct waymark_recorder *e, struct wmk_channel *channel, uint32_t id,
 			struct wmk_filter_block *filter)
@@ -288,7 +288,8 @@ bool wmk_reclaim(void)
 		removed_channels = NULL;
 		/*
 		 * Without this command (before Linux 5.10) the end of sequences is unknown, so removed recorders and
-		 * channels are kept permanently. Threads in a probe are still counted, and waited for.
+		 * channels are kept permanently. The grace period still counts the threads in a probe, and waits for
+		 * these threads.
 		 */
 		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
 				   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {

@@ -18,8 +18,8 @@ bool wmk_storage_is_own(void) WMK_HIDDEN;
 
 /*
  * Whether the calling task owns its storage. A task that does not own its storage is another process that shares the
- * memory of this process, such as a vfork() child. If that process changes its own state, for example its user, this
- * process is not affected.
+ * memory of this process, such as a vfork() child. A change of the state of such a task, for example of its user, does
+ * not affect the process that owns the storage.
  */
 static inline bool wmk_task_is_own(void)
 {

@@ -183,8 +183,8 @@ struct wmk_consumerd_rings {
 	/* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order of the record's context fields */
 	struct wmk_list contexts;
 	/*
-	 * kernel: of struct wmk_consumerd_event. Events of the state dump have the system "". System calls that BPF
-	 * records have the system that kernel/channel/syscall_reader.h defines.
+	 * kernel: of struct wmk_consumerd_event. Events of the state dump have the system "". Events of system calls
+	 * that BPF records have the system WMK_SYSCALLS_SYSTEM (kernel/channel/syscall_reader.h).
 	 */
 	struct wmk_list events;
 	/*
@@ -252,9 +252,9 @@ struct wmk_consumerd_list_item {
  * FULL: the output refuses packets with records. The refused records stay in their rings. FULL is sent again if the
  * trace was cleared and becomes full again.
  *
- * REQUESTED has the same object: a ring set of a trace in `path` has a request for a snapshot (ring/request.h).
+ * REQUESTED has the object of FULL: a ring set of a trace in `path` has a request for a snapshot (ring/request.h).
  *
- * RESTARTED has the same object: the counter of a trace in `path` has gone back. The channels of the session need new
+ * RESTARTED has the object of FULL: the clock of a trace in `path` has gone back. The channels of the session need new
  * ring sets, and a rotation. Ring sets that are added from now on belong to the next chunk.
  */
 struct wmk_consumerd_full { const char *path; };

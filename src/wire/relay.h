@@ -162,8 +162,8 @@ struct wmk_relay_stream {
 	uint64_t tracefile_size, tracefile_count;    /* 0: no limit; as in struct wmk_store_limits */
 	bool create;
 	/*
-	 * The sender has no packets before this number, because the relay acknowledged them, and lost its disk. The
-	 * relay counts a gap, and continues the stream with this number. 0: no gap.
+	 * The sender no longer has the packets before this number: the relay acknowledged these packets, and later lost
+	 * its disk. The relay counts a gap, and continues the stream with this number. 0: no gap.
 	 */
 	uint64_t continue_at;
 	const char *chunk;           /* CHUNK_LAST: the name of the closed chunk; else "" */

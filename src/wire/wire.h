@@ -189,8 +189,8 @@ struct wmk_in {
 	int fds[WMK_WIRE_FDS];     /* received descriptors that are not yet assigned to frames, oldest first */
 	unsigned n_fds;
 	/*
-	 * The function is called with `sender_uid` to close unused descriptors. NULL: close(), which can block if the
-	 * sender chose a slow file.
+	 * The receiver calls `close_fd` with `sender_uid` to close descriptors that belong to no frame. NULL: close(),
+	 * which can block if the sender chose a slow file.
 	 */
 	void (*close_fd)(int fd, unsigned sender_uid);
 	unsigned sender_uid;
