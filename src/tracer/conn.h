@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * conn.h - connection to one session daemon: a socket of the helper thread, and the state of the protocol (wire.h).
- * Used by helper_thread.c only.
+ * Only helper_thread.c and endpoint.c call these functions.
  *
- * The caller holds the lock, because the messages of the session daemon change chains of recorders. The caller patches
- * the sites afterwards, once for all messages.
+ * The caller of wmk_conn_input() holds the lock, because messages of the session daemon change chains of recorders. The
+ * caller patches the sites afterwards, once for all messages.
  */
 #ifndef WMK_TRACER_CONN_H
 #define WMK_TRACER_CONN_H
