@@ -79,7 +79,9 @@ static bool has_needed(const struct wmk_ftrace_kind *kind, const struct wmk_ctf_
 	return true;
 }
 
-/* Read the fields of the record. An item without `op` is missing. Errors of ctf/decode.h. */
+/*
+ * Read the fields of the record. If the record lacks a field, `op` of the field's item is NULL. Errors of ctf/decode.h.
+ */
 static int read_fields(const struct wmk_ftrace_kind *kind, struct wmk_read_stream *read,
 		       struct wmk_ctf_item items[FIELDS])
 {

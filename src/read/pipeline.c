@@ -28,7 +28,10 @@ struct opened {
 	struct wmk_print_trace *print;
 };
 
-/* The output state of a stream, stored in its `user`. A list links all of them, to free them. */
+/*
+ * The output state of a stream, stored in its `user`. A list links all structures of this type, so that the pipeline
+ * can free them.
+ */
 struct lines {
 	struct lines *next;
 	struct wmk_print_stream *print;

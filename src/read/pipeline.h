@@ -27,7 +27,7 @@ struct wmk_read_pipeline_options {
 	struct wmk_print_options print;
 	/*
 	 * Lines of text begin with the uncertainty of their time, and a '?' where the order is unknown. Forms receive
-	 * it with each record (uncertainty.h).
+	 * the uncertainty with each record (uncertainty.h).
 	 */
 	bool uncertainty;
 	const struct wmk_read_symbolizer *symbols; /* text and JSON show symbols of addresses (symbolizer.h); or NULL */
@@ -46,14 +46,14 @@ struct wmk_read_pipeline_options {
 	const char *begin, *end;
 	/*
 	 * Reports damage: the cause chain of the calling thread describes it, and is cleared afterwards. Reading
-	 * continues. Messages about one stream that differ only in numbers are counted (repeats.h). The first of these
-	 * messages is reported at once, the last at the end with the count. When traces are followed, each message is
-	 * reported at once.
+	 * continues. Messages about one stream that differ only in numbers are counted (repeats.h). The pipeline
+	 * reports the first of these messages at once. At the end, the pipeline reports the last message with the
+	 * number of counted messages. When traces are followed, each message is reported at once.
 	 */
 	void (*damage)(void *data, int err);
 	/*
 	 * Reports a loss during recording. At the end, also reports values that the form cannot express. The text is a
-	 * line without '\n'. All lines before it have been written to `out`.
+	 * line without '\n'. All lines before the loss have been written to `out`.
 	 */
 	void (*lost)(void *data, const char *words);
 	/*

@@ -154,7 +154,7 @@ static inline char *put_index(char *p, uint64_t index, const struct wmk_print_sc
 	return p + 4;
 }
 
-/* The text of an optional without a value. No item is between its begin and its end. */
+/* The text of an optional without a value: the record has no item between the optional's begin and end items. */
 static const char none[] = "<none>";
 
 static inline char *put_end(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, struct arrays *arrays,

@@ -10,7 +10,7 @@
  *
  * A column without any value is omitted. Records are held back until a screenful of them can be aligned: see
  * wmk_print_end(). A thread comes from the contexts vpid or pid, vtid or tid, and procname, else from the environment.
- * With `all`, the output also has the records of state dumps. The packet's context then follows the fields. Lengths of
+ * With `all`, the output also has the records of state dumps, and the packet's context follows the fields. Lengths of
  * arrays are not shown.
  *
  * WMK_PRINT_BABELTRACE: like babeltrace2 2.0 (its component sink.text.pretty, without colours)

@@ -6,8 +6,8 @@
  *     wmk_print_row_begin() ─► time, CPU, host │ print.c: fields, thread │ wmk_print_row_end() ─► thread, event
  *                                                                            └ a full block ─► wmk_print_end() ─► out
  *
- * The cells of all rows are in one text, in the order in which they were made. A row has the position, the length and
- * the width on a screen of each cell.
+ * The cells of all rows are in one text, in the order in which they were made. Each row stores the position, the length
+ * and the display width of its cells.
  */
 #include <errno.h>
 

@@ -12,7 +12,8 @@
  *     reach         2         9         9         7         8          2 ... 9, with 9, is above 1 ... 2, with 2, which
  *                                                                      ends before 6 and is skipped
  *
- * Overlapping or adjacent ranges of the same name are merged. So the ranges that match a value have different names.
+ * Overlapping or adjacent ranges of the same name are merged, so two ranges that match a value never have the same
+ * name.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -144,8 +145,8 @@ static void join(struct wmk_print_labels *labels)
 }
 
 /*
- * Set `reach` of the labels with an index of at least `low` and below `high`. Returns the greatest of these values. The
- * range has at least one label. The recursion depth is the logarithm of the number of labels.
+ * Set `reach` of the labels with an index of at least `low` and below `high`. Returns the greatest `reach` of these
+ * labels. The range has at least one label. The recursion depth is the logarithm of the number of labels.
  */
 static uint64_t make_reach(struct wmk_print_labels *labels, uint32_t low, uint32_t high)
 {

@@ -21,8 +21,8 @@ char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need)
 	char *text;
 
 	/*
-	 * The text of a packet is usually a few times as long as the packet. The text of overlapping labels has no such
-	 * bound, so the function checks the length of the line.
+	 * The text of a packet is usually a few times as long as the packet. The text of overlapping labels can be much
+	 * longer than the packet, so the function checks the length of the line.
 	 */
 	if (need > max || used - out->len > max - need) {
 		wmk_error(-E2BIG, "the line of text is too long: the maximum is %zu bytes", max);

@@ -363,7 +363,7 @@ static void head_field(struct head *head, const char *name)
 	head->any = true;
 }
 
-/* Find the last entry of that name, as other readers do; NULL: none. */
+/* Find the last environment entry with this name, as other readers do; NULL: none. */
 const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class, const char *name)
 {
 	for (uint32_t i = class->n_env; i-- > 0;)

@@ -281,7 +281,7 @@ int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_str
 void wmk_print_class_free(struct wmk_print_class *class);
 int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class,
 			 const struct wmk_ctf_event_decoder *decoder, struct wmk_print_event **event);
-/* The last entry of that name in the environment, as other readers choose it; NULL: none. */
+/* Find the last environment entry with this name, as other readers do; NULL: none. */
 const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class, const char *name);
 
 /* ── rows (print_columns.c) ──────────────────────────────────────────────────────────────────────────── */

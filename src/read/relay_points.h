@@ -25,8 +25,8 @@ int wmk_read_relay_points_add(int dir, struct wmk_read_relay_points *list);
 int wmk_read_relay_points_copy(int dir, int to);
 /*
  * Sort the sync points by clock value, and keep points that are far enough apart. The slope of the line between two
- * kept points has an error of at most 5 %. If two points are too close for this accuracy, the function keeps the point
- * with the smaller uncertainty. `ns`: ns for each unit of the clock.
+ * kept points has an error of at most 5 %. If two points are so close that the error exceeds 5 %, the function keeps
+ * the point with the smaller uncertainty. `ns`: ns for each unit of the clock.
  */
 void wmk_read_relay_points_choose(struct wmk_read_relay_points *list, double ns);
 

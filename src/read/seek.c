@@ -14,9 +14,9 @@
 #include "read/trace.h"
 
 /*
- * Go to the packet before the packet that the index finds. The reader checks that the packet ends before the begin of
- * the selection. Because times rise, all earlier packets then end before the selection too. So the reader detects a
- * wrong index. The previous entry is trusted only for the losses before the packet. These losses precede the selection.
+ * Go to the packet before the packet that the index finds. The reader checks that this packet ends before the begin of
+ * the selection, and so detects a wrong index. Times rise, so the check also covers all earlier packets. The previous
+ * entry is trusted only for the losses before the packet. These losses precede the selection.
  */
 void wmk_read_seek(struct wmk_read_stream *s)
 {

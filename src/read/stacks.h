@@ -43,7 +43,10 @@ struct wmk_read_stacks {
 	uint64_t epoch;                /* number of losses */
 };
 
-/* The maximum length of a stack. The time of deeper spans is added to the stack of this maximum length. */
+/*
+ * The maximum number of frames in a stack. The time of a deeper span is added to the enclosing stack with this number
+ * of frames.
+ */
 #define WMK_READ_STACK_MAX 4096u
 
 void wmk_read_stacks_begin(struct wmk_read_stacks *stacks);

@@ -133,7 +133,10 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 
 #define OF_ANOTHER "the packet belongs to another trace: its UUID differs from the metadata's"
 
-/* babeltrace2 reads packets of CTF 1.8 with another UUID. So such a packet is reported as damage, but it is read. */
+/*
+ * babeltrace2 reads packets of CTF 1.8 with another UUID. So the reader reports a CTF 1.8 packet with another UUID as
+ * damage, and still reads the packet.
+ */
 static bool is_of_another(const struct wmk_read_stream *s, const struct said *said)
 {
 	const struct wmk_ctf_class *class = s->trace->decoder->class;
@@ -533,7 +536,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	return WMK_READ_PACKET;
 }
 
-/* The general case: the last result was possibly not a record, or damage is to be reported. */
+/* The general case: the last call may have returned no record, or the reader must report damage. */
 static RARE int next_of_any(struct wmk_read_stream *s)
 {
 	int got;

@@ -253,8 +253,8 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	if (t->dir < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.240s'", path);
 	/*
-	 * This order guarantees that the metadata declares all events up to the measured sizes, even while the trace is
-	 * being written.
+	 * Measure the streams before reading the metadata: the metadata then declares all events up to the measured
+	 * sizes, even while the trace is being written.
 	 */
 	t->is_written = err >= 0 && wmk_read_is_written(t->dir);
 	if (err >= 0)

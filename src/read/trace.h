@@ -20,8 +20,8 @@
  * returns the end of the stream.
  *
  * If a trace is being written, the reader reads each stream up to the size that its file had when the trace was opened.
- * An incomplete packet at the end is then no damage. The streams of a followed trace (live.h) do not end: at times, a
- * stream only has no more data (growing_file.c).
+ * In a trace that is being written, an incomplete packet at the end of a stream is not damage. The streams of a
+ * followed trace (live.h) do not end: at times, a stream only has no more data (growing_file.c).
  *
  * Errors are -errno with a cause chain. An open trace is immutable; a stream is used by one thread.
  */
@@ -253,8 +253,8 @@ int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_
 /* ── search by the index (seek.c), for stream.c ──────────────────────────────────────────────────────── */
 
 /*
- * After a packet that ends before `from`, find the first packet for `from` by the index, and go to the packet before
- * that packet. Only the first call has an effect.
+ * Called after a packet that ends before `from`. The index finds the first packet that ends at or after `from`. The
+ * stream continues with the packet before the packet found. Only the first call has an effect.
  */
 void wmk_read_seek(struct wmk_read_stream *stream);
 /* The index led to a wrong place: continue where the search began, without the index. */
