@@ -80,8 +80,8 @@ int wmk_ingest_commit(struct wmk_ingest *ingest);
 /* Append FOLLOWED if a live reader of the trace began or stopped to read. 0 or -errno. */
 int wmk_ingest_report_followed(struct wmk_ingest *ingest);
 /*
- * The connection has ended. Synchronizes the trace, and releases it for another connection. The function keeps `out`,
- * because `out` may have a last message.
+ * The connection has ended. Synchronizes the trace, and releases it for another connection. The function does not free
+ * `out`, because `out` may contain a last message to the peer.
  */
 void wmk_ingest_end(struct wmk_ingest *ingest);
 

@@ -342,7 +342,10 @@ static int request_status(struct wmk_ingest *ingest, const struct wmk_relay_fram
 		       : wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_status_object, &status);
 }
 
-/* The relay reads the offset of the time namespace between both times of the reply, because this reading takes time. */
+/*
+ * The relay reads the offset of the time namespace between `received_ns` and `sent_ns` of the reply. So the duration of
+ * this read does not increase the uncertainty of the measurement.
+ */
 static int request_clock(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const void *request,
 			 struct wmk_arena *arena)
 {

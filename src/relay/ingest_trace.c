@@ -335,8 +335,8 @@ static int open_output(const struct wmk_ingest_traces *traces, struct wmk_ingest
 }
 
 /*
- * A trace that stayed open is continued if its directory still exists and has the same trace. Otherwise the trace is
- * opened again.
+ * A trace that stayed open is continued if its directory still exists and has the same trace. In all other cases, the
+ * function opens the output of the trace.
  */
 static int open_or_continue(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace,
 			    const struct wmk_relay_trace *is)

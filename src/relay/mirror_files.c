@@ -35,7 +35,7 @@ struct wmk_mirror_file {
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Two lists have nearly the same order. So a search begins after the file that was found last. */
+/* The relay lists files in nearly the same order each time. So a search begins after the file that was found last. */
 static uint32_t find_number(struct wmk_mirror_files *files, uint64_t number)
 {
 	for (uint32_t i = 0; i < files->n; i++) {

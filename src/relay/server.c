@@ -185,7 +185,10 @@ static void watch_network(int fd)
 	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, BROKEN_MS);
 }
 
-/* Send an error without waiting, then close the connection. With TLS, the peer only finds that the connection ended. */
+/*
+ * Send an error without waiting, then close the connection. On a TLS connection, the function sends no error, so the
+ * peer only receives the end of the connection.
+ */
 static void refuse(int fd, bool tls, const char *text)
 {
 	const struct wmk_relay_error error = { .err = EUSERS, .text = text };

@@ -139,9 +139,9 @@ static bool find_offset(const char *text, size_t len, size_t *begin, size_t *end
 }
 
 /*
- * Each chunk of a session has its own measurement of the clock offset. babeltrace2 fails if times decrease. So the
- * viewer receives the offset of the first trace in the metadata of all traces. The function replaces the text if the
- * clock offset in the text differs.
+ * Each chunk of a session has its own measurement of the clock offset. babeltrace2 fails if times decrease. So all
+ * traces that the viewer receives have one clock offset: the offset of the first trace. The function replaces the text
+ * if the clock offset in the text differs.
  */
 static int use_first_offset(struct viewer_session *session, char **text, size_t *len)
 {
