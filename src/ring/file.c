@@ -71,8 +71,8 @@ static void on_bus(int number, siginfo_t *info, void *context)
 		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(), so that `len` is valid. */
 		const uintptr_t at = __atomic_load_n(&guarded[i].at, __ATOMIC_ACQUIRE);
 		/*
-		 * Acquire: pairs with the release of `len` in wmk_ring_file_guard(): a newer length implies a changed
-		 * `at` below.
+		 * Acquire: pairs with the release of `len` in wmk_ring_file_guard(): if this load returns the length of
+		 * a newer entry, the next load of `at` returns a changed value.
 		 */
 		const size_t len = __atomic_load_n(&guarded[i].len, __ATOMIC_ACQUIRE);
 

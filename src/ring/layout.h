@@ -65,7 +65,7 @@ struct wmk_ring_ctl {
 	uint64_t read_ts;      /* time of the last record before read_pos */
 	uint64_t read_records; /* records committed before read_pos */
 	uint64_t read_lost;    /* records overwritten before they were read, before read_pos */
-	uint64_t given_pos;    /* end of the last piece that was returned; next two: counts before this piece */
+	uint64_t given_pos;    /* end of the last piece that was returned; next two: counts at this end */
 	uint64_t given_records;
 	uint64_t given_lost;
 	/* where counting starts; the next members: the counts at base_pos; UINT64_MAX: being changed */

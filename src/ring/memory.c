@@ -103,7 +103,8 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 
 /*
  * Back ring `index` from position `have` up to `end`. Each step backs one sub-buffer, which writers can then enter at
- * once. The ring is backed as a whole when every sub-buffer since the one of reclaimed_pos is backed.
+ * once. When a whole lap is backed, starting with the sub-buffer that contains reclaimed_pos, backed_pos becomes
+ * UINT64_MAX.
  */
 static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
 {

@@ -55,8 +55,8 @@ struct wmk_source_ops {
 	/*
 	 * Other than 0: positions contain the number of records in the trace, from bit records_at - 1 upwards. The
 	 * consumer daemon subtracts the records that it did not write from the positions of later packets. An empty
-	 * packet has the position of the last released packet. 0: positions contain no number of records. The position
-	 * of an empty packet is then the end of the last packet.
+	 * packet has the position of the last released packet. 0: positions contain no number of records. If records_at
+	 * is 0, the position of an empty packet is the end of the last packet.
 	 */
 	unsigned records_at;
 	/*
@@ -89,12 +89,13 @@ struct wmk_source_ops {
 	 *     chunk_cut_at   the same at a stored position; NULL removes the cut. 1: the next chunk has begun at it
 	 *     chunk_ready    everything before the cut was released
 	 *     chunk_end      the lost count and the number of cut fields of the chunk
-	 *     chunk_begin    begin the next chunk: counts begin at 0. `lost`: losses in the previous chunk
-	 * Each source defines the meaning of the members of its cuts. A source with records_at does not store where a
-	 * chunk begins, so chunk_begin() sets *begin. `ts` is the end time of the last packet. `pos` is the end
-	 * position of the last packet; packet positions contain only the low records_at - 1 bits of `pos`. `records` is
-	 * the sum of `lost` over all calls of chunk_begin(). A later consumer daemon passes `records` to chunk_begin().
-	 * If the open chunk has no packet of the stream, the consumer daemon also passes `pos` and `ts` to resume().
+	 *     chunk_begin    begin the next chunk: counts begin at 0
+	 * `lost` of chunk_begin() is the number of losses in the previous chunk. Each source defines the meaning of the
+	 * members of its cuts. A source with records_at does not store where a chunk begins, so chunk_begin() sets
+	 * *begin. `ts` is the end time of the last packet. `pos` is the end position of the last packet; packet
+	 * positions contain only the low records_at - 1 bits of `pos`. `records` is the sum of `lost` over all calls of
+	 * chunk_begin(). A later consumer daemon passes `records` to chunk_begin(). If the open chunk has no packet of
+	 * the stream, the consumer daemon also passes `pos` and `ts` to resume().
 	 */
 	int (*chunk_cut)(struct wmk_source *source, struct wmk_ring_cut *cut);
 	int (*chunk_cut_at)(struct wmk_source *source, const struct wmk_ring_cut *cut);

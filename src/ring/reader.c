@@ -159,7 +159,10 @@ static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_sn
 	return !bad;
 }
 
-/* For the next reader, if this process crashes before the release. UINT64_MAX is never a position. */
+/*
+ * Store the end position and the counts of the returned piece in the ring. A later reader needs these values if this
+ * process crashes before it releases the piece. UINT64_MAX is never a position.
+ */
 static void leave_given(struct waymark_ring_reader *r, uint64_t end)
 {
 	wmk_ring_set_to(&r->ctl->given_pos, UINT64_MAX);
@@ -304,7 +307,8 @@ static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 }
 
 /*
- * 1: copied, and not overwritten meanwhile; 0: overwritten. A piece that does not fit is not copied; deliver() checks.
+ * 1: copied, and not overwritten meanwhile; 0: overwritten. A piece that exceeds its sub-buffer is not copied:
+ * deliver() reports this piece as corrupt.
  */
 static int copy_piece(struct waymark_ring_reader *r, const struct ring_piece *p)
 {
@@ -483,8 +487,8 @@ int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)
 	CPU_ZERO_S(size, one);
 	CPU_SET_S(r->ring, size, one);
 	/*
-	 * When this thread runs on the ring's CPU, the kernel aborts a sequence in progress on this CPU. A later
-	 * sequence on this CPU sees the floor.
+	 * When this thread runs on the ring's CPU, the kernel aborts a sequence in progress on this CPU. A sequence
+	 * that starts on this CPU afterwards reads the new floor_ts.
 	 */
 	if (sched_setaffinity(0, size, one) < 0) {
 		err = -errno;

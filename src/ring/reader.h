@@ -58,7 +58,7 @@ struct waymark_ring_reader {
 	uint64_t lost;
 	uint64_t sequence;
 	uint64_t seen_pos;     /* greatest write_pos seen */
-	/* The reader's state once the piece that was returned last is released. */
+	/* Releasing the last returned piece sets pos, last_ts, records and overwritten to these values. */
 	uint64_t next_pos, next_ts, next_records, next_overwritten;
 	int observer;          /* writes nothing into the ring; see waymark_ring_reader_observe() */
 	uint64_t begin;        /* of an observer, which reads nothing before this position */

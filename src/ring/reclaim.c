@@ -12,7 +12,7 @@
  * sub-buffer, so the next sub-buffer keeps its memory. A plan at a later position reads the lowered backed_pos: pair
  * (J).
  *
- * Writers do nothing for this: they take no lock and make no system call. waymark_ring_set_back() allocates the memory
+ * Giving back memory requires no lock and no system call in the writers. waymark_ring_set_back() allocates the memory
  * again after the next record.
  */
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * resume.c - where reading and counting start: after an earlier reader, or where a reader cleared the ring.
  *
  * A ring outlives its readers. Each reader stores its position and counts in the ring's control block. The next reader
- * continues at the position in the trace. It uses the stored counts if they belong to this position.
+ * continues at the position in the trace. The next reader uses the stored counts if they belong to this position.
  */
 #include <string.h>
 

@@ -127,8 +127,8 @@ struct wmk_ring_wrong {
 };
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
 /*
- * From now on no record is committed with a time before the result, except by a sequence that is running. Such a
- * sequence commits within 1 ms, unless the machine stops its CPU. 0: unknown: this process does not have the clock, or
+ * From now on no record is committed with a time before the result, except by a sequence that is running. A running
+ * sequence commits within 1 ms, unless the machine stops the CPU. 0: unknown: this process does not have the clock, or
  * the ring is a claim ring with a holder. The holder of a claim ring may have read the clock long ago for a record that
  * it commits later. The function is cheaper than waymark_ring_reader_beacon().
  */

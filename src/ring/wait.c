@@ -78,8 +78,8 @@ int wmk_ring_wake(struct waymark_ring_set *set)
 		return 0;
 	/*
 	 * (G) full fence between the commit, or the id of a request, and the load of the flag; pairs with the reader's
-	 * store of the flag, fence, and load of the positions and the id. So the writer loads the set flag, or the
-	 * reader loads the new position or the id.
+	 * store of the flag, fence, and load of the positions and the id. The fences guarantee at least one of two
+	 * results: the writer loads the set flag, or the reader loads the new position or id.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
@@ -192,8 +192,9 @@ static void set_armed(struct waymark_ring_set *const *sets, unsigned n, uint64_t
 
 /*
  * (I) After the call, the writer of the next record wakes the reader, or a load of the positions sees that record;
- * pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(). A commit before the barrier is
- * visible, and a load of `armed` after it returns 1. 0; -errno if the kernel refuses it, as with nohz_full CPUs.
+ * pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(). If a commit precedes this
+ * barrier, the reader sees the commit. If a writer's load of `armed` follows this barrier, the load returns 1. 0;
+ * -errno if the kernel refuses it, as with nohz_full CPUs.
  */
 static long arm(struct waymark_ring_set *const *sets, unsigned n)
 {
@@ -275,8 +276,9 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
 }
 
 /*
- * True if this thread has a signal blocked. A signal handler must not wait, and its own signal is blocked while it
- * runs. Other code normally has no signal blocked. Code with a blocked signal does not wait either.
+ * True if this thread has a signal blocked. A signal handler must not wait, and the kernel blocks the handler's signal
+ * while the handler runs. Other code normally has no signal blocked. A thread that has any signal blocked does not wait
+ * for room.
  */
 static int signals_blocked(void)
 {

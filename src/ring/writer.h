@@ -8,8 +8,8 @@
  *            ├─ enter a sub-buffer: policy, memory, wake                                (writer.c)
  *            └─ wmk_ring_write_claim()  without restartable sequences, or too long      (claim.c)
  *
- * A record is planned with values that are read before the restartable sequence. The sequence checks that they are
- * still valid, and commits with one store.
+ * A record is planned with values that are read before the restartable sequence. The sequence checks that these values
+ * are still valid, and commits the record with one store.
  */
 #ifndef WMK_RING_WRITER_H
 #define WMK_RING_WRITER_H
@@ -80,19 +80,21 @@ static inline __attribute__((always_inline)) int wmk_ring_committed(struct wayma
 
 /*
  * Grace period: counts threads on the slow path (sub-buffer entry, claim rings), and other code that runs under a
- * guard. The fast path needs membarrier(PRIVATE_EXPEDITED_RSEQ) instead. Call this after the guard has changed. Returns
- * 0 when every thread that may have seen the old value has left; -ETIMEDOUT after `timeout_us` (the set must not be
- * freed then). Only one thread at a time may call wmk_ring_grace(), wmk_ring_grace_begin() and wmk_ring_grace_over().
+ * guard. Threads on the fast path are not counted: the caller first aborts their sequences by
+ * membarrier(PRIVATE_EXPEDITED_RSEQ). Call this after the guard has changed. Returns 0 when every thread that may have
+ * seen the old value has left; -ETIMEDOUT after `timeout_us` (the set must not be freed then). Only one thread at a
+ * time may call wmk_ring_grace(), wmk_ring_grace_begin() and wmk_ring_grace_over().
  */
 int wmk_ring_grace(uint64_t timeout_us);
 /*
- * As wmk_ring_grace(), without waiting: begin, then poll wmk_ring_grace_over(). A second begin replaces the first one.
+ * As wmk_ring_grace(), without waiting: begin, then poll wmk_ring_grace_over(). If wmk_ring_grace_begin() is called
+ * again, the new grace period replaces the unfinished one.
  */
 void wmk_ring_grace_begin(void);
 int wmk_ring_grace_over(void);
 /*
- * Enter, load the guard (sequentially consistent, like the counts), use what it guards, leave. Calls may nest.
- * Async-signal-safe.
+ * A thread calls wmk_ring_grace_enter(), loads the guard (sequentially consistent, like the counts), uses the guarded
+ * data, and calls wmk_ring_grace_leave(). Calls may nest. Async-signal-safe.
  */
 struct wmk_ring_inside {
 	uint32_t phase, fork;
