@@ -178,9 +178,9 @@ const char *wmk_kind_uri(unsigned kind);
 /* The kind that a URI marks; WAYMARK_KIND_EVENT if it is not a mark. */
 unsigned wmk_kind_of_uri(const char *uri);
 /*
- * Return model.emf.uri of an event class. With a format, this is "waymark:message:" and the percent-encoded format;
- * otherwise it is the mark of the kind, or NULL without a mark. wmk_message_format() decodes the format. The function
- * returns false if the URI has no format or an invalid format.
+ * Return model.emf.uri of an event class. If the class has a format, the URI is "waymark:message:" and the
+ * percent-encoded format. If the class has no format, the URI is the mark of the kind; NULL: the kind has no mark.
+ * wmk_message_format() decodes the format. The function returns false if the URI has no format or an invalid format.
  */
 #define WMK_MESSAGE_URI (3 * WMK_TEXT_MAX + 32)
 const char *wmk_message_uri(const struct wmk_event_class *event, char uri[WMK_MESSAGE_URI]);
