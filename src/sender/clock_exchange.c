@@ -54,7 +54,7 @@ bool wmk_clock_exchange_compute(const struct wmk_clock_readings *before, const s
 		return false;
 	snprintf(made->relay, sizeof(made->relay), "%s", times->uuid);
 	for (unsigned i = 0; i < WMK_CLOCK_KINDS; i++) {
-		/* Not the clock of a trace: a counter that differs between CPUs. */
+		/* A decreasing counter differs between CPUs, and is not the clock of a trace. */
 		if (after->of[i] < before->of[i])
 			continue;
 		made->of[i] = (struct wmk_clock_point){

@@ -11,7 +11,7 @@
 
 /*
  * Request that the relay continues the stream `is` with the packet `next`. `found`: the relay has a packet of the
- * stream. Otherwise, first send an empty packet with the number 0, so that readers see the missing numbers.
+ * stream. If `found` is false, first send an empty packet with the number 0, so that readers see the missing numbers.
  */
 int wmk_relay_gap_in_stream(struct wmk_relay_link *link, const struct wmk_relay_stream *is, bool found,
 			    const struct wmk_ctf_packet *next);

@@ -27,7 +27,8 @@ void wmk_relay_link_set_epoch(struct wmk_relay_link *link, uint32_t epoch);
 uint32_t wmk_relay_link_epoch(const struct wmk_relay_link *link);
 /*
  * Send a request, wait for its reply, and decode the reply to *reply. Texts in *reply are valid until the next request.
- * If the relay answers with an error, returns it with the relay's message. Then the connection can still be used.
+ * If the relay answers with an error, returns it with the relay's message. The connection remains usable after this
+ * error.
  */
 int wmk_relay_link_request(struct wmk_relay_link *link, uint16_t type, const void *object, void *reply);
 /* Send a data frame other than PACKET. */

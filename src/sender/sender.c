@@ -78,8 +78,8 @@ static uint64_t bytes_behind(const struct wmk_sender *sender)
 }
 
 /*
- * True if the relay has acknowledged data since the latest error. A connection alone does not end an error: the relay
- * may refuse the data again.
+ * True if the relay has acknowledged data since the latest error. A new connection is not sufficient for this, because
+ * the relay may refuse the data again.
  */
 static bool is_served(struct wmk_sender *sender, uint64_t behind, int err)
 {
@@ -391,7 +391,10 @@ static void sync_spool(struct wmk_sender *sender)
 
 	if (!sender->is_open || now - sender->synced_ns < SYNC_NS || waits_ns(sender) < SYNC_NS)
 		return;
-	/* One second earlier, because time stamps of files can be a little late. */
+	/*
+	 * Include files modified up to one second before the last call, because the time stamp of a write can be
+	 * slightly too early.
+	 */
 	wmk_spool_sync(&sender->spool, sender->synced_at - 1);
 	sender->synced_ns = now;
 	sender->synced_at = at;

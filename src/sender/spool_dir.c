@@ -379,7 +379,7 @@ int wmk_spool_packet(int file, uint64_t offset, struct wmk_ctf_packet *packet)
 
 	if (pread(file, room, sizeof(room), (off_t)offset) != (ssize_t)sizeof(room))
 		return 0;
-	/* Do not compare the UUID: it is the UUID of the chunk, which the relay knows. */
+	/* Accept any UUID: the packet has the UUID of its chunk, and the relay knows this UUID. */
 	if (wmk_ctf_packet_decode(room, room + WMK_CTF_PACKET_UUID_AT, packet) < 0) {
 		wmk_error_clear();
 		return 0;

@@ -100,9 +100,9 @@ bool wmk_spool_has_note(const struct wmk_spool_chunk *chunk, const char *note);
 /*
  * A closed chunk can have traces of both consumer daemons. If the closed chunk has traces of applications, the sender
  * of these traces closes the chunk at the relay. The sender of traces of applications first waits until the sender of
- * kernel channels has sent its part (SENDS: not yet). If the closed chunk has no traces of applications, the sender of
- * kernel channels closes the chunk at the relay. CLOSES: the other sender closes the chunk. DONE: the caller closes the
- * chunk.
+ * kernel channels has sent its part. SENDS: the sender of kernel channels has not sent its part yet. If the closed
+ * chunk has no traces of applications, the sender of kernel channels closes the chunk at the relay. CLOSES: the other
+ * sender closes the chunk. DONE: the caller closes the chunk.
  */
 enum wmk_spool_other { WMK_SPOOL_OTHER_DONE, WMK_SPOOL_OTHER_SENDS, WMK_SPOOL_OTHER_CLOSES };
 enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spool_sync.h - writes a spool to its disk, so that a reset of the machine loses only the latest packets. Not
- * necessary while the relay acknowledges packets soon.
+ * spool_sync.h - writes a spool to its disk, so that a reset of the machine loses only the latest packets. The sender
+ * does not synchronize the spool while the relay acknowledges packets soon.
  */
 #ifndef WMK_SENDER_SPOOL_SYNC_H
 #define WMK_SENDER_SPOOL_SYNC_H

@@ -484,7 +484,7 @@ static int rotate(struct wmk_trace_sender *sender, const struct wmk_spool_chunk 
 					       .chunk = chunk->next ? chunk->next->number : chunk->number + 1 };
 	int err;
 
-	/* With the note, the chunk is not sent again if the relay has no open chunk. So first wait for its data. */
+	/* The relay must acknowledge the chunk first: a chunk with the note ROTATING may never be sent again. */
 	err = wmk_relay_link_settle(sender->link);
 	if (err < 0)
 		return err;
