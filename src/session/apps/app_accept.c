@@ -242,8 +242,8 @@ static bool arrived(struct wmk_accept *acceptor, unsigned shard, int socket, str
 }
 
 /*
- * Close one pending connection when no descriptor is left, by means of a spare descriptor. Otherwise the listener would
- * stay readable. 1: closed one; 0: none is pending; -errno.
+ * Close one pending connection when no descriptor is left, by means of a spare descriptor. A pending connection that is
+ * not accepted keeps the listener readable. 1: closed one; 0: none is pending; -errno.
  */
 static int turn_away(struct wmk_accept *acceptor)
 {

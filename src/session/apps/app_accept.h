@@ -8,7 +8,8 @@
  *
  * All shards wait on one listening socket (EPOLLEXCLUSIVE), so a connection wakes one thread. Usually the woken thread
  * serves the connection. The kernel wakes the thread that has waited longest. A shard with many more applications than
- * another removes and adds its wait, and so becomes the last in the order.
+ * another shard removes the listener from its epoll instance and adds the listener again. The kernel then wakes this
+ * shard after all others.
  *
  * While a process has an open connection, all connections of the process go to the shard of its first connection. So a
  * process that registers again after exec() or setuid() finds its state in the same shard.
