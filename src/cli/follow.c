@@ -222,8 +222,8 @@ static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_proce
 		return;
 	}
 	/*
-	 * The process may have ended meanwhile. The pid is not reused, because the process is then a zombie. The ids of
-	 * a zombie can be read, but /proc/PID/exe cannot be opened.
+	 * The process may have ended after wmk_proc_life() read its ids. The pid is not reused, because the ended
+	 * process is a zombie. The ids of a zombie can be read, but /proc/PID/exe cannot be opened.
 	 */
 	use = wmk_proc_use(process->pid);
 	program.uses = use != WMK_PROC_UNUSED;

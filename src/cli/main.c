@@ -26,8 +26,8 @@ static void hold_standard_descriptors(void)
 }
 
 /*
- * Parse the options before the command, and set *host to the value of --host. Returns how many arguments they take;
- * -EINVAL with a cause chain.
+ * Parse the options before the command, and set *host to the value of --host. Returns the number of arguments that the
+ * options take; -EINVAL with a cause chain.
  */
 static int parse_leading(char **argv, const char **host)
 {

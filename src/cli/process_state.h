@@ -34,8 +34,8 @@ pid_t wmk_proc_parent(pid_t pid);
 bool wmk_proc_other_user(pid_t pid);
 
 /*
- * GONE: no such process, or the process has ended, so that its ids are not valid. PLAIN: the real and effective ids of
- * the process are equal.
+ * GONE: the process does not exist, or has ended with equal real and effective ids. PLAIN: the process runs with equal
+ * real and effective ids. SET_ID: the ids differ, even if the process has ended.
  */
 enum wmk_proc_life { WMK_PROC_GONE, WMK_PROC_PLAIN, WMK_PROC_SET_ID };
 enum wmk_proc_life wmk_proc_life(pid_t pid);

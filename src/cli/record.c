@@ -342,7 +342,7 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	/* A daemon keeps the clock with which it was started. */
 	if (args->private || (clock && *clock))
 		return false;
-	/* A flight recorder and a relay need a session daemon, so this starts one if none runs. */
+	/* A flight recorder and a relay need a session daemon, so wmk_daemon_open() starts one if none runs. */
 	err = wmk_daemon_open(daemon, &common, needs ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
 	if (err < 0 && !needs && err != -ENOENT && err != -ECONNREFUSED)
 		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));

@@ -9,7 +9,7 @@
 #include "cli/daemon.h"
 #include "cli/path.h"
 
-/* In the order of the enumeration. */
+/* The words are in the order of enum snapshot_action. */
 #define ACTIONS "record add-output list-output del-output"
 enum snapshot_action { RECORD, ADD_OUTPUT, LIST_OUTPUT, DEL_OUTPUT };
 
