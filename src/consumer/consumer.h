@@ -220,8 +220,8 @@ int wmk_consumer_reclaim(struct wmk_consumer *consumer, const void *from, uint64
  */
 int wmk_consumer_clear(struct wmk_consumer *consumer);
 /*
- * End the sleep of the consumer's thread, which then carries out queued work and drains all sources. Call this if a
- * writer may have crashed before it woke the consumer. Never waits.
+ * End the sleep of the consumer's thread, which then carries out queued work and drains all sources. Call this function
+ * if a writer may have crashed before the writer woke the consumer. Never waits.
  */
 void wmk_consumer_wake(struct wmk_consumer *consumer);
 /*

@@ -125,8 +125,8 @@ static int chunk_begin(struct directory_trace *trace, struct wmk_store *store, u
 }
 
 /*
- * Called with the rights of the owner. The old store stays open until the new one exists, so readers always see one of
- * them.
+ * Called with the rights of the owner. The old store stays open until the new one exists, so a reader always sees an
+ * open store of the trace.
  */
 static int move_chunk(struct directory_trace *trace, const char *name, uint64_t number)
 {

@@ -27,7 +27,7 @@ static int64_t reclaim(struct wmk_stream *stream, uint64_t now)
 {
 	const int64_t bytes = stream->source->ops->reclaim(stream->source);
 
-	/* A ring with unread sub-buffers keeps its memory: try again after the same time. */
+	/* A ring with unread sub-buffers keeps its memory. So the idle time of the ring begins again. */
 	if (bytes == -EAGAIN)
 		stream->idle_ns = now;
 	else
