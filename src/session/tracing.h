@@ -101,11 +101,11 @@ struct wmk_kernel_info {
 };
 
 /*
- * The consumer of a trace's rings and metadata: this process (waymark record), or the consumer daemon. The functions
- * must not call back into this header. The functions that open, wake or declare run with the lock of the session held.
- * The functions that write, count or close run without the lock, because a disk can block them. In each session, one
- * thread at a time calls the functions that write, count or close. Meanwhile, other threads may call the functions that
- * open, wake or declare.
+ * The consumer of a trace's rings and metadata: this process (waymark record), or the consumer daemon. An
+ * implementation of these functions must not call any function of tracing.h. The functions that open, wake or declare
+ * run with the lock of the session held. The functions that write, count or close run without the lock, because a disk
+ * can block them. In each session, one thread at a time calls the functions that write, count or close. Meanwhile,
+ * other threads may call the functions that open, wake or declare.
  */
 struct wmk_consumer_port_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
@@ -152,8 +152,9 @@ struct wmk_consumer_port_ops {
 	 */
 	int (*output_check)(void *data, const struct wmk_trace_info *session);
 	/*
-	 * Optional, without the lock of a session: append the state of each connection to a relay to the list (of
-	 * struct wmk_ctl_relay), with an empty `session`. A consumer that does not answer in time is no error.
+	 * Optional, without the lock of a session: for each connection to a relay, append a struct wmk_ctl_relay with
+	 * the state of the connection. Its member `session` is empty. A consumer that does not answer in time is no
+	 * error.
 	 */
 	int (*relays)(void *data, struct wmk_list *relays, struct wmk_arena *arena);
 	/*
@@ -187,10 +188,10 @@ struct wmk_consumer_port_ops {
 	int (*archive_left)(void *data, const struct wmk_trace_info *info);
 	int (*archive_end)(void *data, const struct wmk_trace_info *session);
 	/*
-	 * The size of the open chunk of the session with this path; both optional. chunk_is_due() sets the size at
-	 * which the consumer reports that a rotation is due, and returns true if the chunk has this size. chunk_end(),
-	 * before trace_cut(): the bytes so far are of closed chunks. (The rest of the closed chunk, which is still in
-	 * rings, counts for the next chunk.)
+	 * chunk_is_due() and chunk_end() are optional. Both concern the open chunk of the session with this path.
+	 * chunk_is_due() sets the size at which the consumer reports that a rotation is due, and returns true if the
+	 * chunk has this size. chunk_end(), before trace_cut(): the bytes so far are of closed chunks. (The rest of the
+	 * closed chunk, which is still in rings, counts for the next chunk.)
 	 */
 	bool (*chunk_is_due)(void *data, const char *path, uint64_t chunk_max);
 	void (*chunk_end)(void *data, const char *path);
@@ -474,7 +475,7 @@ int wmk_session_rotate_finish(struct wmk_session *session);
  */
 void wmk_session_rotate_abandon(struct wmk_session *session);
 /*
- * The counter of the clock has gone back. The channels of a session that can be rotated continue in new rings. 1: the
+ * The counter of the clock has gone back. If the session can be rotated, its channels continue in new rings. 1: the
  * caller updates the applications (wmk_tracing_update()), then rotates the session; 0: another trace of the session
  * reported the same restart before; -ENOTSUP: the session cannot be rotated, so its rings stay.
  */

@@ -548,7 +548,7 @@ void wmk_app_drain(struct app *app)
 {
 	/*
 	 * A dead process sends nothing more, so at most the content of its socket buffer is left. Other processes may
-	 * hold its end of the socket open; the daemon does not read data that they send later.
+	 * hold the application's end of the socket open. The daemon does not read data that these processes send later.
 	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_deferred_close_is_full(app->uid); i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)

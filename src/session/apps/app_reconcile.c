@@ -69,13 +69,14 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 }
 
 /*
- * Move an event from the rings of earlier layouts in which it is enabled. MOVE is also sent for rings that were just
- * reattached, if the event has an id in the reattached rings. The session daemon does not know which events its
- * predecessor enabled in reattached rings. MOVE has no effect in rings in which the event is not enabled.
+ * Move an event to the rings of the current layout. MOVE names the rings of an earlier layout in which the event is
+ * enabled. MOVE is also sent for rings that were just reattached, if the event has an id in the reattached rings. The
+ * session daemon does not know which events its predecessor enabled in reattached rings. MOVE has no effect in rings in
+ * which the event is not enabled.
  *
- * Returns 1 if the event was enabled with filter `hash` in rings of an earlier layout, as far as the session daemon
- * knows: no ENABLE follows. If the application cannot apply MOVE, it continues to record in the earlier place only.
- * Returns 0 if ENABLE must follow, with the filter.
+ * Returns 1 if ENABLE is not needed: the session daemon knows that the event was enabled with filter `hash` in rings of
+ * an earlier layout. If the application cannot apply MOVE, it continues to record into the rings of the earlier layout
+ * only. Returns 0 if ENABLE must follow, with the filter.
  */
 static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
 {

@@ -200,7 +200,10 @@ void wmk_deferred_close_file(int fd, unsigned uid)
 		leave(fd, uid);
 }
 
-/* True if unread data holds a descriptor. Peeks without a control buffer: MSG_CTRUNC reports that one was needed. */
+/*
+ * True if unread data holds a descriptor. The function peeks without a control buffer: MSG_CTRUNC then reports that a
+ * message holds descriptors.
+ */
 static bool holds_descriptors(int socket)
 {
 	static const int from = 0;

@@ -4,9 +4,8 @@
  *
  * close() may block for as long as another process wants: a TCP socket that lingers until its peer has read everything,
  * a file on FUSE with a server that does not answer, very large memory. So a sender of a descriptor could block the
- * daemon. Closing a connection with an unread message has the same effect, because the kernel closes the descriptors of
- * the message (unix(7)). Separate threads close such descriptors. They start on demand and end when no descriptor is
- * left:
+ * daemon. Closing a connection with an unread message may block, too, because the kernel closes the descriptors of the
+ * message (unix(7)). Separate threads close such descriptors. They start on demand and end when no descriptor is left:
  *
  *     leave ──► descriptors ──► thread: close()     one more thread if all existing ones may be blocked
  *
@@ -14,8 +13,8 @@
  * threads for one user. Other descriptors stay open meanwhile. The daemon stops reading from a user with
  * WMK_DEFERRED_CLOSE_FULL open descriptors in the list. At WMK_DEFERRED_CLOSE_FULL descriptors, the list grows only by
  * descriptors in unread messages. The kernel limits the descriptors in unread messages to RLIMIT_NOFILE of the sending
- * processes. Each connection with an unread message also costs its sender one descriptor. The list belongs to the
- * process, as its descriptors do. Any thread; no function here blocks.
+ * processes. Each connection with an unread message also costs its sender one descriptor. The process has one list,
+ * because descriptors belong to the process. Any thread; no function here blocks.
  */
 #ifndef WMK_SESSION_DEFERRED_CLOSE_H
 #define WMK_SESSION_DEFERRED_CLOSE_H

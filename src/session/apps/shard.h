@@ -7,11 +7,11 @@
  *                 ◄─CHANNEL,ENABLE─┤ wmk_shard ├────────────────────────────►│ wmk_tracing │
  *                                  └──────────┘                             └─────────────┘
  *
- * `waymark record` has one shard with its own socket. The session daemon has several, each with a thread. These shards
- * accept from one socket. A shard passes on connections of processes that belong to another shard (app_accept.h). The
- * pidfd of a process signals its end; then its claims are freed in all its rings. No function of a shard blocks on an
- * application, and no application can harm another application. For each application, the daemon limits the messages
- * that it sends, the memory that is kept for it, and the data that it leaves unread.
+ * `waymark record` has one shard with its own socket. The session daemon has several shards, each with a thread. These
+ * shards accept from one socket. A shard passes on connections of processes that belong to another shard
+ * (app_accept.h). The pidfd of a process signals its end; then its claims are freed in all its rings. No function of a
+ * shard blocks on an application, and no application can harm another application. For each application, the daemon
+ * limits the messages that it sends, the memory that is kept for it, and the data that it leaves unread.
  *
  * One thread uses a wmk_shard, except for wmk_shard_take(), wmk_shard_listen() and wmk_shard_stop(). Callbacks run in
  * that thread, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).

@@ -129,9 +129,9 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 }
 
 /*
- * Remember applications that do not descend, because reading /proc at each update is slow. A program after exec() and a
- * child register as new applications, so the result stays valid. The table has few slots. If the serial of another
- * channel has overwritten the slot of this channel, the daemon reads /proc once more.
+ * Remember applications that are not in the domain of the channel, because reading /proc at each update is slow. A
+ * program after exec() and a child register as new applications, so the result stays valid. The table has few slots. If
+ * the serial of another channel has overwritten the slot of this channel, the daemon reads /proc once more.
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {

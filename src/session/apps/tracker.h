@@ -10,8 +10,9 @@ bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app);
 /* True if user and allow-lists select the application. */
 bool wmk_session_tracks(const struct wmk_session *session, const struct app *app);
 /*
- * A number that distinguishes the process from other processes with the same pid. Since Linux 6.9 it is the inode of
- * the pidfd, which is unique until the next boot; on older kernels it is the start time. 0: hidden.
+ * A number that distinguishes the process from other processes with the same pid. Since Linux 6.9, the number is the
+ * inode of the pidfd, which is unique until the next boot. On older kernels, the number is the start time of the
+ * process. 0: hidden.
  */
 uint64_t wmk_app_birth(struct app *app);
 /* Read these values once from the kernel: the start time of the process (0: hidden), and the path of its executable. */

@@ -374,9 +374,10 @@ static void add_held(struct wmk_counts *counts, const struct wmk_counts *earlier
 }
 
 /*
- * The consumer daemon counts the records in the trace. While the session records, its counts are raised to the counts
- * in the rings: all committed records, without the records that could not be written. The session daemon reads these
- * counts from the rings, without an answer of the consumer daemon. The counts in the rings are those of the open chunk.
+ * The consumer daemon counts the records in the trace. While the session records, the function raises these counts to
+ * the counts in the rings. The raised count of records includes all committed records, except the records that could
+ * not be written. The session daemon reads the counts in the rings itself, without an answer of the consumer daemon.
+ * The counts in the rings are those of the open chunk.
  */
 static struct wmk_counts counts_now(const struct rings *rings)
 {

@@ -24,8 +24,9 @@ void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_co
 struct wmk_counts wmk_channel_past(const struct wmk_session_channel *channel);
 
 /*
- * Begin and end requests: one thread at a time. Locked. Between begin and end, other threads add rings and traces only
- * at the heads of the session's lists, and remove none.
+ * Begin and end a series of requests about the rings of a session. wmk_ring_requests_begin() waits while another thread
+ * is between begin and end. Locked. Between begin and end, other threads add rings and traces only at the heads of the
+ * session's lists, and remove none.
  */
 void wmk_ring_requests_begin(struct wmk_session *session);
 void wmk_ring_requests_end(struct wmk_session *session);

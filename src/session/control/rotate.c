@@ -270,7 +270,10 @@ int wmk_session_set_rotation(struct wmk_session *session, const struct wmk_ctl_r
 	return 0;
 }
 
-/* In a restored session, the interval has begun with its chunk. */
+/*
+ * Return the monotonic time at which the interval began. In a restored session, the interval began when the open chunk
+ * began.
+ */
 static uint64_t interval_begin(struct wmk_session *session, uint64_t now, uint64_t interval_us)
 {
 	const uint64_t real = (uint64_t)time(NULL), begin = session->chunk.begin,

@@ -2,8 +2,8 @@
 /*
  * session.c - create, start, stop and destroy a session.
  *
- * Only the session changes here, under its lock. The update that follows brings applications in line (app_barrier.c,
- * app_reconcile.c).
+ * The functions of this file change only the session, under its lock. After a change, wmk_tracing_update() brings
+ * applications in line (app_barrier.c, app_reconcile.c).
  */
 #include "session/snapshot.h"
 #include "session/control/session.h"

@@ -38,7 +38,7 @@ int wmk_kernel_probes_install(const struct wmk_tracefs *tracefs, const struct ri
 			      struct wmk_kernel_probes **probes);
 /* In kernel_filter.c: check that the filter (NULL: none) fits the events of a group. -EINVAL with the position. */
 int wmk_kernel_probe_filter_fits(const struct wmk_tracefs *tracefs, const char *group, const char *filter);
-/* True if this rule makes the event. `probes` NULL: none is installed. */
+/* True if the event belongs to the installed probe of this rule. `probes` NULL: no probe is installed. */
 bool wmk_kernel_probe_makes(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
 			    const struct wmk_kentry *entry);
 /* True if the event belongs to a probe of any session; patterns do not match events of probes. */

@@ -454,8 +454,8 @@ void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls)
 }
 
 /*
- * Charge the rings of BPF to the owner, in addition to those of tracefs. In overwrite mode the consumer daemon also
- * keeps packets of the same size.
+ * Charge the rings of BPF to the owner, in addition to those of tracefs. In overwrite mode, the charge is twice as
+ * large: the consumer daemon also keeps packets, in total as large as the rings.
  */
 static int count_memory(struct rings *rings, struct wmk_kernel_syscalls *calls)
 {

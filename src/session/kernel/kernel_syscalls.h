@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_syscalls.h - system calls of kernel channels. BPF records them with the data that their arguments point to;
- * tracefs records them with arguments as numbers. Private to src/session.
+ * kernel_syscalls.h - system calls of kernel channels. BPF records a system call with the data that its arguments point
+ * to; tracefs records the arguments as numbers. Private to src/session.
  *
  * The session daemon chooses between BPF and tracefs once, when the rules of a channel first select system calls. The
  * session daemon chooses BPF if a test of BPF succeeds, and keeps the choice as long as the channel exists. The
@@ -44,8 +44,9 @@ static inline bool wmk_channel_syscalls_by_bpf(const struct wmk_session_channel 
 }
 
 /*
- * Declare newly selected system calls and send them to the consumer daemon. If the channel is on, it records exactly
- * the selected calls from now on. The function creates *calls; the caller frees *calls by wmk_kernel_syscalls_free().
+ * Declare newly selected system calls and send them to the consumer daemon. A later call of
+ * wmk_kernel_syscalls_switch() makes BPF record exactly the selected system calls, even if recording is on already. The
+ * function creates *calls; the caller frees *calls by wmk_kernel_syscalls_free().
  */
 int wmk_kernel_syscalls_update(const struct wmk_tracefs *tracefs, struct rings *rings,
 			       struct wmk_kernel_syscalls **calls);

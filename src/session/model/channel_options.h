@@ -9,7 +9,10 @@
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);
 /* Check options, fill in defaults, round sizes up to powers of two. -EINVAL with a message that names the option. */
 int wmk_channel_options_check(struct wmk_ctl_channel *is);
-/* Why idle buffers of the channel keep their memory, a clause for messages; NULL: they can give it back. */
+/*
+ * Return the reason why idle buffers of the channel keep their memory, as a clause for messages. NULL: idle buffers can
+ * give memory back.
+ */
 const char *wmk_channel_keeps_memory(const struct wmk_ctl_channel *is);
 /* True if the domains are the same. In one domain, an event belongs to one channel. */
 bool wmk_domain_same(const struct wmk_ctl_domain *a, const struct wmk_ctl_domain *b);

@@ -5,10 +5,10 @@
  *     EVENT {number, bytes} ──► table: same bytes? ── yes ──► class
  *                                 └─ no: decode, intern (class_table.c), add to the table
  *
- * A thousand applications of one build send the same bytes a thousand times. The cache decodes, checks and interns them
- * once. One class may have several encodings, because an encoding contains the line of the site; the cache keeps a few
- * of each class. Look-ups hold no lock. Entries stay until the end; an encoding that is not cached is decoded each
- * time.
+ * A thousand applications of one build send the same bytes a thousand times. The cache decodes, checks and interns
+ * these bytes only once. One class may have several encodings, because an encoding contains the line of the site; the
+ * cache keeps a few of each class. Look-ups hold no lock. Entries stay until the end; an encoding that is not cached is
+ * decoded each time.
  *
  * Applications choose the bytes, so the hash is keyed: no application can fill one bucket.
  */

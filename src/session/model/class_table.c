@@ -282,7 +282,7 @@ static void literal(const char *pattern, size_t len, char *buf, size_t size)
 	buf[n] = '\0';
 }
 
-/* Edit distance between `word` and `name`; UINT32_MAX: too large. An empty word is close to every name. */
+/* Edit distance between `word` and `name`; UINT32_MAX: too large. The distance of an empty word is 0. */
 static unsigned distance(const char *word, const char *name)
 {
 	size_t len = strlen(word);

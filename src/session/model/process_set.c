@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_set.c - the known processes of a narrowed channel with `follow` (tracker.c), by pid and start time.
+ * process_set.c - the known processes in the domain of a channel with `follow` (tracker.c), by pid and start time.
  *
  * An open-addressing hash table; its size is a power of two, and at most half of it is used. Before the table grows,
- * entries of processes that have ended are removed. Only a child that the ended process forked just before its end, and
- * that registers after the removal, could still need the removed entry. Under the session's lock.
+ * entries of processes that have ended are removed. A removed entry is still needed in one case only: the process
+ * forked a child just before its end, and the child registers after the removal. Under the session's lock.
  */
 #include "session/model/process_set.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A process of a narrowed channel with `follow`. */
+/* A process that the domain of a channel with `follow` includes. */
 struct process_set_entry {
 	pid_t pid;                       /* 0: a free entry */
 	uid_t uid;

@@ -98,7 +98,10 @@ bool wmk_process_lives(pid_t pid, uint64_t birth)
 	return lives;
 }
 
-/* True if the thread is at rest. Adds the number of its time slices to *turns. */
+/*
+ * True if the thread is neither runnable nor in uninterruptible sleep. Adds the number of the time slices of the thread
+ * to *turns.
+ */
 static bool thread_rests(pid_t pid, const char *tid, uint64_t *turns)
 {
 	char path[64], buf[1024], state, *at;

@@ -34,7 +34,10 @@ static inline bool wmk_rings_has_id(const struct rings *rings, const struct clas
 int wmk_rings_declare(struct rings *rings, struct class *const *classes, uint32_t n);
 /* Set an id that an earlier daemon assigned. */
 int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_t id);
-/* Steps of creation, for traces and rings that exist already. */
+/*
+ * Single steps of creating or restoring traces and rings. wmk_trace_open_here() and wmk_rings_open_here() open an
+ * existing trace or existing rings at the consumer.
+ */
 int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool restored);
 int wmk_rings_open_here(struct rings *rings, bool restored);
 struct rings *wmk_rings_alloc(struct wmk_session_channel *channel, struct trace *trace, uint32_t stream_id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unrecorded.h - applications that a session does not record, or only in part, and why (wire/unrecorded.def). A session
- * keeps the first WMK_CTL_UNRECORDED_MAX of them and counts the others; `list`, `stop` and `destroy` report them.
+ * keeps the first WMK_CTL_UNRECORDED_MAX of these applications and counts the others. `list`, `stop` and `destroy`
+ * report these applications.
  *
  *     application ──UNRECORDED, ERROR──► wmk_unrecorded_app() ──┐
  *     rejected, dropped, no rings ────────────────────────────►├──► session
@@ -36,7 +37,7 @@ void wmk_unrecorded_restored(struct wmk_session *session);
 void wmk_unrecorded_collect(struct wmk_session *session);
 void wmk_unrecorded_free(struct wmk_session *session);
 
-/* ── app_registry.c: all sessions that would record an application ── */
+/* ── app_unrecorded.c: all sessions that would record an application ── */
 
 /*
  * Note the reason in every session that would record the application. `err`: a positive errno, or 0; `words`: appended
@@ -45,7 +46,10 @@ void wmk_unrecorded_free(struct wmk_session *session);
 void wmk_unrecorded_app(struct app *app, enum wmk_unrecorded reason, int err, const char *words);
 /* Handle a report of the application (UNRECORDED). 0 or -errno. */
 int wmk_unrecorded_take(struct app *app, const struct wmk_unrecorded_msg *msg);
-/* The application is admitted: name its slot, and remove notes that it has another user. */
+/*
+ * The application is admitted: store its pid, user and name in its slot, and remove notes that the process has another
+ * user.
+ */
 void wmk_unrecorded_admitted(struct app *app);
 /*
  * The application's events are registered but not enabled yet: check whether the application started while no session

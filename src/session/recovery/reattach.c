@@ -12,7 +12,7 @@
  * - its file has the owner and the inode of a file that a daemon of this user created (no process can choose an inode);
  * - its trace belongs to the user of the application that offers it;
  * - its geometry is that of the session's channel.
- * The consumer daemon checks the content as always.
+ * The consumer daemon checks the content of the set, as it does for each ring set.
  */
 #include "session/recovery/reattach.h"
 

@@ -7,7 +7,10 @@
 
 /* Reattach the rings from their file. -ENOENT: there is no file. Locked. */
 int wmk_rings_reattach_file(struct rings *rings);
-/* Map the set of `fd` and start draining it. If draining fails, the rings stay awaited with the set mapped. Locked. */
+/*
+ * Map the set of `fd` and start draining it. If draining cannot start, the rings stay in session->awaited, and the set
+ * stays mapped. Locked.
+ */
 int wmk_rings_reattach(struct rings *rings, int fd);
 
 #endif

@@ -4,8 +4,8 @@
  * (restore_...).
  *
  * Rings are mapped from their descriptors, with their old numbers and ids. So a restored session uses the same numbers
- * and ids as the applications that still record, and as the stream files that the consumer daemon continues. Rings
- * without a descriptor are awaited (reattach.c).
+ * and ids as before. Applications that still record use these numbers and ids, and so do the stream files that the
+ * consumer daemon continues. Rings without a descriptor are awaited (reattach.c).
  */
 #include "session/control/ring_requests.h"
 #include "session/control/session.h"
@@ -169,8 +169,8 @@ static bool is_there(const struct rings *list, const struct trace *trace, const 
 }
 
 /*
- * If two rings of a channel in one trace have the same contexts, the clock restarted before the later rings were
- * created: the rings with the higher stream id are current.
+ * Two ring sets of one channel and one trace may have the same contexts. Then the later ring set was created after a
+ * restart of the clock, or while the earlier ring set was awaited. The ring set with the higher stream id is current.
  */
 static void later_layout(struct wmk_session_channel *channel, const struct rings *list, const struct rings *rings)
 {

@@ -53,7 +53,10 @@ struct state_id {
 	uint64_t rings;
 };
 
-/* A session with files. `is`: what was read, until the restore. `session`: set by the restore or the creation. */
+/*
+ * A session with files. `is`: the content of N.json until the session is restored; else NULL. `session`: set by the
+ * restore or the creation.
+ */
 struct state_entry {
 	struct state_entry *next;
 	uint64_t number;

@@ -9,8 +9,8 @@
  *         identities.old              the same for applications of earlier daemons
  *         clock.json                  the clocks as the first daemon measured them
  *
- * The consumer daemon and the applications hold the rings themselves. The files are trusted no more than a client: the
- * daemon checks all values again. Any thread; functions about one session are called with its lock held.
+ * The consumer daemon and the applications hold the rings themselves. The daemon does not trust the files: it checks
+ * all values again, like the values of a client. Any thread; functions about one session are called with its lock held.
  */
 #ifndef WMK_SESSION_STATE_FILE_H
 #define WMK_SESSION_STATE_FILE_H
@@ -52,8 +52,8 @@ typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t st
 /*
  * Restore all sessions, before any application registers. If no descriptor of rings is found, the session waits until
  * an application offers these rings (reattach.c). Rings of an ended process are finished if the consumer daemon has
- * their counts, which `gone` returns (NULL: none). A session that cannot be restored at all is reported and ends.
- * Returns the number of restored sessions.
+ * their counts. `gone` returns these counts; `gone` NULL: no counts are available. A session that cannot be restored at
+ * all is reported and ends. Returns the number of restored sessions.
  */
 unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held,
 			   wmk_rings_gone *gone, void *data);

@@ -47,7 +47,7 @@ static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
 	wmk_error_clear();
 }
 
-/* Check the format first: other formats have other members. The first format had no number. */
+/* Check the format first: other formats have other members. A file without the member `format` has format 1. */
 static int format_check(const char *text, size_t len)
 {
 	uint64_t format;
@@ -263,9 +263,8 @@ static int id_restore(struct wmk_session *session, const struct state_id *head, 
 }
 
 /*
- * True if a later record replaces this one. Of two records with one id in the same rings, the later is valid. Two
- * records with one id are adjacent among the records of the same rings, so the function compares only the next record
- * of the same rings.
+ * True if a later record replaces this one. If two records of the same rings have one id, the later record is valid. No
+ * other record of these rings separates the two records, so the function compares only the next record of these rings.
  */
 static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *head)
 {
