@@ -152,7 +152,10 @@ static int no_session(struct command_request *cmd, const char *name)
 			  names[0] ? "; did you mean: " : "", names);
 }
 
-/* For a client that may control sessions of others: its own session has priority, then the first of that name. */
+/*
+ * Find the first session with this name that the client may control. The caller has found no session of the client
+ * itself with this name.
+ */
 static struct wmk_session *others_session(struct command_request *cmd, const char *name)
 {
 	struct wmk_session **all, *found = NULL;

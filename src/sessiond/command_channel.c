@@ -158,7 +158,7 @@ static int contexts_check(const struct wmk_list *contexts)
 	return 0;
 }
 
-/* Add contexts and rules one by one. The callers have checked all of them, so a partial result is rare. */
+/* Add contexts and rules one by one. The callers have checked all contexts and rules, so a partial result is rare. */
 static int fill(struct wmk_session_channel *channel, const struct wmk_list *rules, const struct wmk_list *contexts)
 {
 	int err = 0;

@@ -19,10 +19,10 @@
  *     wmk_consumer_link_close(link);                                the consumer exits when it holds nothing
  *
  * Any thread may call any function at any time, except open and close. No function blocks longer than its `ms`
- * (milliseconds). When `ms` has passed, a function returns -ETIMEDOUT. The link still performs the request if possible:
- * it adds the trace (to a new consumer, too) or removes it. While the consumer is being replaced, requests wait for the
- * new consumer. Requests for different traces do not wait for each other. A repeated request does no harm: see
- * wire/consumerd.h.
+ * (milliseconds). When `ms` has passed, a function returns -ETIMEDOUT. After a timeout, the link still performs the
+ * request if possible. For example, the link may add a trace later, also to a new consumer. While the consumer is being
+ * replaced, requests wait for the new consumer. Requests for different traces do not wait for each other. A repeated
+ * request does no harm: see wire/consumerd.h.
  *
  * Errors are -errno with a cause chain, which includes the text of the consumer's errors. -ECONNABORTED: the link has
  * ended (see on_end).
@@ -135,7 +135,10 @@ int wmk_consumer_link_rings_remove(struct wmk_consumer_link *link, uint64_t trac
  */
 int wmk_consumer_link_stop(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms,
 			   struct wmk_arena *arena, struct wmk_consumerd_report *report);
-/* Writes as wmk_consumer_link_stop() does, but without a report. Rings that are written only at stop are skipped. */
+/*
+ * Writes the current counts and all records that are committed now, without a report. Rings that are written only at
+ * stop are skipped.
+ */
 int wmk_consumer_link_flush(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings, int ms);
 /* Gives back the memory of rings that had no record for idle_ns. */
 int wmk_consumer_link_reclaim(struct wmk_consumer_link *link, const struct wmk_consumerd_reclaim *reclaim, int ms);
@@ -146,7 +149,7 @@ int wmk_consumer_link_reclaim(struct wmk_consumer_link *link, const struct wmk_c
 int wmk_consumer_link_cut(struct wmk_consumer_link *link, uint64_t trace, int ms);
 /*
  * Close a chunk of the trace, and open the next chunk. With `ms` 0, the function does not wait; if necessary, the next
- * consumer daemon performs the request. Metadata that replaces the file from now on belongs to the next chunk.
+ * consumer daemon performs the request. A replacement of the metadata after this call belongs to the next chunk.
  */
 int wmk_consumer_link_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *rotation, int ms);
 /* Drops all records so far, in files and rings; all counts restart at zero. The metadata stays. */

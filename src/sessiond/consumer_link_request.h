@@ -141,7 +141,10 @@ int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd
 void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings);
 /* Updates the entries according to an answer. */
 void wmk_replay_answered(struct wmk_consumer_link *link, const struct wmk_link_request *request);
-/* Queues requests that give everything to a new consumer, before all others. 0 or -errno. */
+/*
+ * Queues the requests that add all recorded traces and rings to a new consumer. These requests precede all other queued
+ * requests. 0 or -errno.
+ */
 int wmk_replay_send(struct wmk_consumer_link *link);
 /* Sends heartbeats while no consumer runs: without heartbeats, writers that wait for room give up. */
 void wmk_replay_heartbeat(struct wmk_consumer_link *link);

@@ -267,8 +267,8 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	if (held)
 		wmk_adopted_trace(side, info, true);
 	/*
-	 * The rotation must precede the metadata of the open chunk. The consumer daemon may not have received the
-	 * rotation from the earlier session daemon.
+	 * Request the rotation again, before the metadata of the open chunk is sent. The consumer daemon may not have
+	 * received the request from the earlier session daemon.
 	 */
 	if (held && *info->closed && wmk_port_trace_rotate(trace, info->closed, info->chunk, false) < 0)
 		wmk_error_clear();

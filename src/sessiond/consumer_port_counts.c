@@ -53,8 +53,9 @@ static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_s
 	if (!stats->counts.errors && !stats->counts.gaps)
 		return;
 	/*
-	 * Set the flag before the comment is written. A thread that replaces the metadata meanwhile, without the
-	 * comment, then resets the flag. (relaxed: a second comment does no harm)
+	 * Set the flag before the comment is written. If another thread replaces the metadata at the same time, the
+	 * comment may be lost. metadata_replace() then resets the flag, so that a later report writes the comment
+	 * again. (relaxed: a second comment does no harm)
 	 */
 	if (atomic_exchange_explicit(&rings->named, true, memory_order_relaxed))
 		return;

@@ -105,8 +105,8 @@ int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_
 
 /* ── consumer_port_budget.c ── */
 /*
- * Get the page of the session with this path, until the trace leaves. The first trace sets its chunk_max. NULL with a
- * cause chain.
+ * Get the page of the session with this path, until the trace leaves. The first trace that gets a page sets chunk_max
+ * of the page. NULL with a cause chain.
  */
 struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const struct wmk_trace_info *info);
 /* `budget` may be NULL. */

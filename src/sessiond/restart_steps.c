@@ -30,7 +30,9 @@ bool wmk_restart_run(struct wmk_tracing *tracing, struct wmk_session *session, c
 		wmk_session_unlock(session);
 	}
 	if (err > 0) {
-		/* An application that does not answer continues in its old rings until it does. */
+		/*
+		 * An application that does not answer in time records into its old rings until it processes the update.
+		 */
 		wmk_tracing_update(tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
 		wmk_error_clear();
 		err = rotate(session);

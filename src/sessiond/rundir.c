@@ -2,9 +2,9 @@
 /*
  * rundir.c - the runtime directory of a session daemon (see rundir.h).
  *
- * The daemon takes the lock first. A socket that exists afterwards has no owner, and is replaced without a check. When
- * a
- * daemon is killed, its lock is released before its sockets are closed.
+ * The daemon takes the lock before it opens the sockets. The daemon that holds the lock replaces existing sockets
+ * without a check, because no other daemon accepts connections on these sockets. When a daemon is killed, its lock is
+ * released before its sockets are closed.
  */
 #include "sessiond/rundir.h"
 

@@ -38,7 +38,7 @@ struct wmk_sessiond_rundir {
 /*
  * Create the runtime directory, or use an existing directory that no other user can change. Then lock the directory and
  * open the sockets. `inherited`: listening sockets from systemd, -1 for none (wmk_sessiond_rundir_inherited()). `place`
- * owns them, also after an error.
+ * owns the sockets from systemd, also after an error.
  *
  * -EBUSY: a daemon runs there (the message contains its pid). A daemon that starts or ends does not accept commands;
  * the function waits for it up to 5 s. With a passed socket, a running daemon is unreachable, because the new socket
@@ -57,7 +57,8 @@ void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place);
 
 /*
  * Get sockets from systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES; the variables are removed from the environment.
- * Each must be a listening AF_UNIX stream socket with one of the two names. 0 (also without sockets), -EINVAL.
+ * Each passed socket must be a listening AF_UNIX stream socket with the name "app" or "ctl". 0 (also without sockets),
+ * -EINVAL.
  */
 int wmk_sessiond_rundir_inherited(int inherited[WMK_SESSIOND_SOCKETS]);
 
@@ -66,7 +67,7 @@ int wmk_sessiond_rundir_inherited(int inherited[WMK_SESSIOND_SOCKETS]);
  * listens, or '!' and a message when the daemon failed (`failure` not NULL). wmk_sd_notify() closes the descriptor
  * after it has written to the descriptor. $NOTIFY_SOCKET (systemd) receives `state`, "READY=1" or "STOPPING=1".
  * wmk_sessiond_rundir_starter() removes the variables from the environment, so that child processes do not use them.
- * Call it first, before any thread starts.
+ * Call wmk_sessiond_rundir_starter() first, before any thread starts.
  */
 struct wmk_sessiond_rundir_starter {
 	int ready;                       /* -1: none */

@@ -36,7 +36,7 @@ struct wmk_reaper_ops {
 	void (*full)(void *data, const char *path);
 	/* The metadata of the session with this directory must be rewritten. */
 	void (*stale)(void *data, const char *path);
-	/* The counter of the clock of the session with this directory has gone back. */
+	/* The clock of the session with this directory has restarted: the counter of the clock has gone back. */
 	void (*restarted)(void *data, const char *path);
 	/*
 	 * A program requests a snapshot of the session, or of the session with this directory (session NULL). Called
