@@ -26,8 +26,8 @@ int wmk_store_set_epoch(struct wmk_store *store, uint32_t epoch);
 int wmk_store_journal_write(struct wmk_store *store, const char *text, size_t len);
 int wmk_store_journal_read(struct wmk_store *store, char **text);
 /*
- * Move the journal from the closed chunk to the directory of the open chunk, where it has the positions at which the
- * sources begin. Idempotent; if it fails, the next call finds the journal in the closed chunk.
+ * Move the journal from the closed chunk to the directory of the open chunk. The journal contains the position in each
+ * source at which the open chunk begins. Idempotent; if it fails, the next call finds the journal in the closed chunk.
  */
 void wmk_store_begins_take(struct wmk_store *store, const char *sub, const char *chunk);
 int wmk_store_begins_read(struct wmk_store *store, char **text);

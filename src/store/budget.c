@@ -387,8 +387,8 @@ int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path)
 
 	atomic_fetch_sub_explicit(&budget->page->closed, used + added - now, memory_order_relaxed);
 	/*
-	 * Before this correction of `closed`, writers computed too small a size of the open chunk, and did not see that
-	 * the chunk is due.
+	 * Before this correction of `closed`, the computed size of the open chunk was too small. So a writer may not
+	 * have noticed that the chunk is due.
 	 */
 	notify_due(budget);
 	return 0;
