@@ -49,7 +49,7 @@ struct wmk_ctf_stream_of {
 	bool is_named;
 };
 
-/* Keep the first error that has a cause chain. Values of 0 and above are ignored. */
+/* Keep `err`, which has a cause chain, if the builder has no error yet. An `err` of 0 or above is no error. */
 void wmk_ctf_fail(struct wmk_ctf_builder *to, int err);
 /* Allocate zeroed scratch memory. NULL: no memory, or after an error. */
 void *wmk_ctf_alloc(struct wmk_ctf_builder *to, size_t size);
@@ -67,7 +67,7 @@ void wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, co
 
 /*
  * Order streams and events, assign a stream to each event and a clock to each stream, and make the class. Duplicate ids
- * (of streams, or of events in a stream) are an error. In any case the builder is empty afterwards.
+ * (of streams, or of events in a stream) are an error. The builder is empty after success and after an error.
  */
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
 /*

@@ -130,7 +130,7 @@ int wmk_ctf_metadata_text(const void *bytes, size_t size, char **text, size_t *l
  * Parse metadata. `name` is the file's name, for errors. A text that begins with a record separator (0x1e) is JSON of
  * CTF 2, any other is TSDL. With `partial`, the end of the text may be missing, as in a trace that is being written. If
  * the end of the text is missing, the function returns 1, and the class contains all declarations that are complete.
- * The cause chain then contains the place where the text ends.
+ * With result 1, the cause chain contains the place where the text ends.
  */
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class);
 void wmk_ctf_class_free(struct wmk_ctf_class *class);

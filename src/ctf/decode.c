@@ -13,7 +13,7 @@
 
 /*
  * Limits for elements without a size: the elements of one array, and the operations for all such elements in a
- * structure. Elements beyond these limits carry no information and cost time.
+ * structure. More such elements are an error, because an element without a size contains no information but costs time.
  */
 #define EMPTY_MAX 65536u
 #define EMPTY_STEPS_MAX (16 * EMPTY_MAX)
@@ -217,8 +217,8 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 }
 
 /*
- * The operation depends on a value with several sources. Copy the value of the source that was read to the operation's
- * register.
+ * The operation depends on a value with several sources. Find the source that the record contains, and copy its value
+ * to the operation's register.
  */
 static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 {

@@ -126,8 +126,8 @@ struct wmk_ctf_event_decoder {
 	uint64_t id;
 	/*
 	 * Distances in bits from the end of the header, which must be at a byte boundary. `to_context` and `to_payload`
-	 * are valid if is_constant_before is set, and `to_end` is valid if is_constant is set. All parts before the end
-	 * of a valid distance have a fixed size.
+	 * are valid if is_constant_before is set. `to_end` is valid if is_constant or ends_in_text is set. A distance
+	 * is valid if all parts within the distance have a fixed size.
 	 */
 	bool is_constant_before, is_constant;
 	/* the only part of variable size is a string at the end; to_end is the begin of the string */
@@ -209,9 +209,9 @@ struct wmk_ctf_walk {
 	int err;
 	bool is_passing;           /* return only the first element of an array of elements without a size */
 	/*
-	 * Position and length in bytes of a string that was skipped to find the end of the record. With this position
-	 * and length, a walk need not search for the end of the string again. Position and length are valid as long as
-	 * the walk stays in the same packet.
+	 * Position and length in bytes of a string that was skipped to find the end of the record. A walk uses text_len
+	 * when it reads the string at text_at, and does not search for the end of the string again. Position and length
+	 * are valid as long as the walk stays in the same packet.
 	 */
 	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -227,8 +227,8 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 extern const struct wmk_ctf_op wmk_ctf_nothing;
 
 /*
- * Start `program` at the position of the walk. The function keeps the registers, because a register may contain a
- * payload field's length from a header.
+ * Start `program` at the position of the walk. The function keeps the registers: a field of a header may be the length
+ * of a field of the payload.
  */
 static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {

@@ -87,8 +87,8 @@ static int put_float(struct wmk_ctf_text_buffer *out, const struct wmk_type *typ
 }
 
 /*
- * Labels of an enumeration are written in order, without overlap, and with a label for every value of the container,
- * because babeltrace 1.5 warns of each record that has a value without a label.
+ * The writer writes the labels of an enumeration in order and without overlap. Every value of the container gets a
+ * label, because babeltrace 1.5 warns of each record that has a value without a label.
  */
 #define OTHER_LABEL "(other)"
 

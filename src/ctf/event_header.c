@@ -3,10 +3,11 @@
  * event_header.c - decode an event header and find the size of its record.
  *
  * Usual headers consist of integers of fixed size. One integer may select one of a few structures of such integers.
- * Examples are our own headers (4, 6 or 13 bytes), LTTng's compact and large ones, and a plain id and time. For a usual
- * header, the decoder has a plan: the places of id and time, for each value of the selector. The decoder walks through
- * an unusual header, value by value. If all of a header is within 64 bits, one load reads the header. If the event's
- * payload also has a constant size, this load is enough to find the end of the record.
+ * Examples of usual headers are the headers of Waymark (4, 6 or 13 bytes), the compact and the large header of LTTng,
+ * and a header of a plain id and time. For a usual header, the decoder has a plan: the places of id and time, for each
+ * value of the selector. The decoder walks through an unusual header, value by value. If all of a header is within 64
+ * bits, one load reads the header. If the rest of the record has a constant size, the load of the header is enough to
+ * find the end of the record.
  */
 #include <endian.h>
 #include <errno.h>

@@ -40,7 +40,10 @@ struct wmk_ctf_field_ref {
 };
 
 #define WMK_CTF_CHOICES_MAX (1u << 22) /* labels of all variants' selectors, and ranges */
-/* Limit of comparisons. Beyond the limit, searches find nothing, and the compiler rejects the metadata. */
+/*
+ * Limit of the comparisons that one compiler makes. After more comparisons, searches find nothing, and the compiler
+ * rejects the metadata.
+ */
 #define WMK_CTF_LOOKED_MAX (1u << 30)  /* some seconds */
 
 static inline bool wmk_ctf_search_limit_reached(const struct wmk_ctf_compiler *c)

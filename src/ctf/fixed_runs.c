@@ -184,8 +184,8 @@ static bool is_constant(const struct wmk_ctf_program *program)
 }
 
 /*
- * Whether the part has a constant size if it begins at a byte boundary, except for a string at its end. For such a
- * part, *to is advanced to the begin of the string.
+ * Whether the part has a constant size if it begins at a byte boundary, except for a string at its end. If the result
+ * is true, the function advances *to to the begin of the string.
  */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
 {

@@ -4,7 +4,8 @@
  *
  *     open ─► add, for each frame ─► end ─► free
  *
- * Errors are -errno with a cause chain; after an error, only free is valid. One thread.
+ * Errors are -errno with a cause chain; after an error, the caller may only call wmk_ctf_frame_writer_free(). One
+ * thread.
  */
 #ifndef WMK_CTF_FRAME_WRITER_H
 #define WMK_CTF_FRAME_WRITER_H

@@ -444,7 +444,10 @@ static json_object *parse(struct sequence *of, const char *text, size_t len)
 	return tree;
 }
 
-/* Only a text that begins with an object can be a fragment that is still being written. */
+/*
+ * Whether the text begins with an object. Each fragment is an object, so a text of another kind is no fragment that is
+ * still being written.
+ */
 static bool begins_with_object(const char *text, size_t len)
 {
 	while (len && is_space(*text)) {

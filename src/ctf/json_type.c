@@ -367,8 +367,8 @@ static json_object *find_alias(const struct wmk_ctf_json_at *at)
 }
 
 /*
- * Use an alias. An alias refers only to aliases that were complete before it. So each level of this recursion is a
- * level of the alias. The parser counted these levels when it parsed the declaration of the alias.
+ * Use an alias. An alias refers only to aliases that were declared before it, so the recursion of use_alias() ends. The
+ * recursion is at most as deep as the alias. The parser checks the depth of an alias at the declaration of the alias.
  */
 static void use_alias(const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {

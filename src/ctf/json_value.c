@@ -59,7 +59,7 @@ static const char *way_text(char *buf, size_t size, const struct wmk_ctf_json_at
 
 	buf[begin] = '\0';
 	for (const struct wmk_ctf_json_at *leaf = at; at && at->up; at = at->up) {
-		/* Errors do not distinguish a member and its field class. */
+		/* Omit "field-class" within the path: the preceding step already names the member. */
 		if (at != leaf && !at->what && strcmp(at->name, "field-class") == 0)
 			continue;
 		size_t len = (size_t)step_text(step, sizeof(step), at), slash = buf[begin] != '\0';
@@ -382,7 +382,8 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 		struct wmk_ctf_json_at step = wmk_ctf_json_item(&path, i, "step");
 
 		/*
-		 * A null in the path removes the name before the null. So in the result, all nulls precede the names.
+		 * A null in the path removes the name before the null. A null without a name before it stays, so all
+		 * nulls in `names` precede the first name.
 		 */
 		if (!step.value && ref->n && names[ref->n - 1])
 			names[--ref->n] = NULL;

@@ -85,8 +85,8 @@ int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct 
 
 	*way = (struct wmk_ctf_op_path){ .is_absolute = has_root };
 	/*
-	 * Prefer a path from the innermost structure around `from`. The second choice is a path from the root, the
-	 * third a path from any outer structure that contains both operations.
+	 * Prefer a path from the innermost structure around `from`. The second choice is a path from the root. The last
+	 * choice is a path from an outer structure that contains both operations.
 	 */
 	for (unsigned i = n_out; i-- > 0 && !(outwards && has_root);) {
 		if (i < n_in && in[i] == out[i] && is_plain(ops, in, i, n_in)) {

@@ -36,7 +36,7 @@ int wmk_ctf_range_set_add(struct wmk_ctf_range_set *taken, uint64_t from, uint64
 /*
  * Convert the values `from` to `to` of a signed number of `width` bits to the same bits without a sign. Returns the
  * number of spans, at most two. The spans omit values that the number cannot have. For a number of more than 64 bits,
- * the spans also omit negative values, because these are too large for a span as unsigned values.
+ * the spans also omit negative values: a negative value without a sign does not fit the 64 bits of a span.
  */
 unsigned wmk_ctf_without_sign(unsigned width, int64_t from, int64_t to, struct wmk_ctf_range spans[2]);
 

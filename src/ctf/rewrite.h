@@ -7,11 +7,12 @@
  *       (operations: names,  ──wmk_ctf_rewrite_tsdl()──► CTF 1.8, TSDL
  *        places, roles)
  *
- * CTF 2 cannot express two properties of 1.8: some options that no value selects, and the sign of values with a role.
- * CTF 1.8 cannot express two kinds of properties. Properties that records do not need (media types, names of bits) are
- * left out and reported in `lost`. Properties that records need cause -ENOTSUP, and the error names the field. 1.8
- * cannot express four properties that records need: LEB128, characters of 16 and 32 bits, a bit order other than the
- * byte order, and roles without a name in 1.8.
+ * CTF 2 cannot express two properties of 1.8. An option that no value selects needs a range in CTF 2, and is left out
+ * if no range is free (rewrite_field.c). A value with a role has no sign in CTF 2. CTF 1.8 cannot express two kinds of
+ * properties. Properties that records do not need (media types, names of bits) are left out and reported in `lost`.
+ * Properties that records need cause -ENOTSUP, and the error names the field. 1.8 cannot express four properties that
+ * records need: LEB128, characters of 16 and 32 bits, a bit order other than the byte order, and roles without a name
+ * in 1.8.
  *
  * Errors: -ENOTSUP, -ENOMEM, -E2BIG (more than WMK_CTF_METADATA_MAX bytes), with a cause chain. Any thread.
  */

@@ -281,8 +281,8 @@ static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk
 /*
  * Give ranges to options that no value selects: TSDL allows such options, CTF 2 requires a range. An option without a
  * label gets a value that is too large for the selector, so that a conversion to 1.8 restores it. If no free value is
- * too large for the selector, the option is left out. An option with labels is also left out, because the values of its
- * labels select other options.
+ * too large for the selector, the option is left out. An option that no value selects is also left out if it has a
+ * label, because the values of the label select other options.
  */
 static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
 			struct wmk_ctf_range_set *taken, bool is_signed)

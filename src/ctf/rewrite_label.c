@@ -3,8 +3,8 @@
  * rewrite_label.c - names of a selector's labels in TSDL, and the check whether the labels select the options of a
  * variant (see rewrite_tsdl.h).
  *
- * For a reader, each variant costs as much as its selector has labels, and each label costs comparisons with the
- * options (compile.c, field_ref.c). rewrite_label.c counts the labels and comparisons that a reader counts, so that
+ * For each variant, a reader goes through all labels of the selector. For each label, a reader compares the names of
+ * the options (compile.c, field_ref.c). rewrite_label.c counts the labels and comparisons that a reader counts, so that
  * written metadata never exceeds the limits of readers.
  */
 #include <errno.h>
@@ -45,8 +45,9 @@ static const char *without_bar(const char *name)
 }
 
 /*
- * Whether a label that equals the option's name in CTF 2 must change, because readers would not find the option by this
- * label.
+ * Whether the option's identifier in TSDL differs from its name in CTF 2 by more than a leading '_'. If so, a label
+ * that equals the name in CTF 2 must change: readers of TSDL find the option only by a label that equals the
+ * identifier.
  */
 static bool is_changed(const struct wmk_ctf_op *option, const char *ident)
 {
@@ -103,7 +104,7 @@ static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsi
 
 /*
  * Find the option that readers select for a label: the option of that name, or else the option with a name that differs
- * only by a leading '_'. NULL: none. The cost of the search is added.
+ * only by a leading '_'. NULL: none. The function adds the cost of the search to the costs in `w`.
  */
 static const struct wmk_ctf_name_entry *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
 						 const char *name)

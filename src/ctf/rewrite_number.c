@@ -117,7 +117,8 @@ static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, 
 
 /*
  * Put names with their ranges. All ranges of a name are together, at the place of the first range. Names may share
- * values, as in 1.8. `is_signed`: keep signed values; otherwise they are converted to unsigned ones.
+ * values, as in 1.8. With `is_signed`, signed values stay signed; without `is_signed`, signed values become unsigned
+ * values with the same bits.
  */
 static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type,
 		       bool is_signed)

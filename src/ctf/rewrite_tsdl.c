@@ -152,7 +152,7 @@ static bool has_ids(const struct wmk_ctf_decoder *decoder)
 
 /*
  * Whether packets can belong to the stream class. Packets without an id belong to the only class, or to the class with
- * id 0. If packets have no id, CTF 1.8 allows no other class.
+ * id 0. If packets have no id, metadata of CTF 1.8 must not contain stream classes to which no packet belongs.
  */
 static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream)
 {

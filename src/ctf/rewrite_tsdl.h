@@ -61,7 +61,7 @@ const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const s
 			      const char *label);
 /*
  * Whether the variant's options are selected by their labels: the label with an option's name has exactly the values
- * that select the option. Options that no value selects do not matter. The function adds a reader's costs of the
+ * that select the option. The function ignores options that no value selects. The function adds a reader's costs of the
  * variant to the costs in `w`.
  */
 bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant,
@@ -71,7 +71,10 @@ bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct
  * name.
  */
 void wmk_tsdl_count_options(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant);
-/* Add costs of readers; beyond their limits, the error becomes -ENOTSUP. The cost of a name grows with its length. */
+/*
+ * Add costs of readers to the costs in `w`. If the costs in `w` exceed a limit of readers, the error of `w` becomes
+ * -ENOTSUP. The cost of a name grows with its length.
+ */
 void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_t n_looked);
 uint64_t wmk_tsdl_cost_of(const char *name);
 void wmk_tsdl_options_free(struct wmk_tsdl_options *options);

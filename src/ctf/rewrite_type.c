@@ -184,8 +184,8 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 
 /*
  * Find the member of the structure at `in` that readers select for `name`. Readers prefer the member of exactly this
- * name to a member with a name that differs only by a leading '_'. The search ends at operation `end`, and its cost is
- * added. 0: none.
+ * name to a member with a name that differs only by a leading '_'. The search ends at operation `end`. The function
+ * adds the cost of the search to the costs in `w`. 0: none.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
 {
@@ -249,7 +249,7 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 		wmk_ctf_put_range(w->out,
 				  of->code == WMK_CTF_VARIANT ? name_of(w, scope, of->choices[c].op) : "present",
 				  of->choices[c].from, of->choices[c].to, of->is_signed, c == 0);
-	/* An optional field would need labels for all values that do not select it. */
+	/* In TSDL, each value of the selector for which the optional field is absent would also need a label. */
 	if (of->code == WMK_CTF_OPTIONAL)
 		unsayable(w, of, "it is present for some values of a number");
 }
@@ -368,7 +368,7 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
 		return;
 	}
-	/* Readers search the innermost structure first, so the value's name alone leads readers to another value. */
+	/* TSDL has no path that leads out of a structure, and readers find another value by the name alone. */
 	if (way.outwards)
 		unsayable(w, op_at(w, at), "it depends on a value outside of its array or variant");
 	if (way.is_absolute)

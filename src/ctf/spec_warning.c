@@ -10,7 +10,10 @@
 #include "base/error.h"
 #include "ctf/build.h"
 
-/* Returns the text of a new warning. All warnings beyond the limit share the text of the last kind. */
+/*
+ * Returns the text of a new warning. The last of WMK_CTF_WARNINGS_MAX warnings has a general text and counts all
+ * violations of further kinds.
+ */
 static const char *words_of(struct wmk_ctf_builder *to, const char *words)
 {
 	if (to->class.n_warnings == WMK_CTF_WARNINGS_MAX - 1)

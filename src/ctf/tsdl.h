@@ -107,7 +107,10 @@ const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_to
 
 /* Start to parse a text. */
 void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *text, size_t len, const char *name);
-/* Parse what is needed before the rest: the version, if the first line has it; the byte order. (tsdl_head.c) */
+/*
+ * Find what the parser needs before it parses the text: the version of CTF, if the first line contains a version, and
+ * the byte order of the trace. (tsdl_head.c)
+ */
 void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len);
 void wmk_tsdl_find_order(struct wmk_tsdl *in);
 

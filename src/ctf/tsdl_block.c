@@ -4,8 +4,8 @@
  * callsite; and the whole text.
  *
  * A block is a list of `path = value;` and `path := type;`. Each kind of block has functions that interpret the paths.
- * Other entries (of later versions or other tools) do not affect the reading of streams: the parser keeps their values
- * (tsdl_unknown.h) and ignores their types.
+ * Unknown entries (of later versions or other tools) do not affect the reading of streams. The parser keeps the values
+ * of unknown entries (tsdl_unknown.h), and ignores the types of unknown entries.
  */
 #include <errno.h>
 #include <inttypes.h>

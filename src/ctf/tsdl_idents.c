@@ -144,9 +144,9 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_name
 }
 
 /*
- * Make the identifiers in the structure or variant at `in`. Attributes are not trusted. So the function first makes the
- * identifiers of fields without a valid original name, independent of attributes. The function then restores each
- * original name that is not in use.
+ * Make the identifiers in the structure or variant at `in`. Attributes are not trusted: an original name must not take
+ * the identifier of another field. So the function first makes the identifiers of all fields without a valid original
+ * name. The function then restores each original name that is not in use.
  */
 static int make_names(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in)
 {

@@ -4,8 +4,8 @@
  *
  * Names that were read from TSDL stay the same. Names from CTF 2 become identifiers. In packet header, packet context
  * and event header, 1.8 defines the role of a value by its name. So a value with roles gets the name of its first role,
- * and rewrite_type.c reports its other roles. Other members get a leading '_', which readers remove. Options of a
- * variant get the names of the labels that select them.
+ * and rewrite_type.c reports its other roles. Members without a role get a leading '_', which readers remove. Options
+ * of a variant get the names of the labels that select them.
  *
  * CTF 2 metadata that was made from TSDL may have the original names in attributes (tsdl_unknown_field.h). An original
  * name is restored if its restoration changes no other name.

@@ -324,7 +324,7 @@ void wmk_tsdl_string(struct wmk_tsdl *in, struct wmk_type *type)
 
 /* ── enumerations ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Parse a bound of 64 bits. For a wider type, a bound that does not fit is an error. */
+/* Parse a bound of 64 bits. For a type of more than 64 bits, a bound that does not fit 64 bits is an error. */
 static int64_t label_end(struct wmk_tsdl *in, const struct wmk_type *type)
 {
 	const struct wmk_tsdl_token at = in->token;

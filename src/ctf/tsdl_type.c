@@ -118,7 +118,10 @@ static void parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 	wmk_tsdl_expect(in, ']', "after an array's length");
 }
 
-/* Parse pointers, an optional name, dimensions. Parentheses are allowed; without functions they change nothing. */
+/*
+ * Parse pointers, an optional name, dimensions. Parentheses are allowed but have no effect, because TSDL has no
+ * functions.
+ */
 static void parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 {
 	if (!to->name)

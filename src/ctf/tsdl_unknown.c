@@ -157,7 +157,10 @@ static void lose(struct wmk_tsdl_writer *w, enum wmk_ctf_lost what)
 	w->lost |= 1u << what;
 }
 
-/* Metadata of CTF 2 is not trusted: only entries that the block could have had are written. */
+/*
+ * Metadata of CTF 2 is not trusted: an entry that the TSDL parser would not have kept for this block is reported as
+ * lost.
+ */
 static void put_entry(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *path,
 		      json_object *value)
 {

@@ -3,9 +3,9 @@
  * tsdl_unknown.h - keep TSDL entries without a meaning in CTF: entries of any name, callsites, unknown log levels.
  * Internal to src/ctf.
  *
- * The parser stores entries without a meaning as attributes of CTF 2, in a class's `more` (class.h). So the entries are
- * in the metadata of both versions, and survive a conversion to CTF 2 and back. A word, which 1.8 distinguishes from a
- * text, is an object:
+ * The parser stores entries without a meaning as attributes of CTF 2, in a class's `more` (class.h). So entries without
+ * a meaning are in the metadata of both versions, and survive a conversion to CTF 2 and back. A word, which 1.8
+ * distinguishes from a text, is an object:
  *
  *     {"attributes": {"waymark,2026": {
  *         "entries": {"colour": "red", "size.x": 5, "kind": {"word": "odd"}},

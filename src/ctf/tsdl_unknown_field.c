@@ -97,8 +97,8 @@ static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf
 }
 
 /*
- * Whether a label of the selector has this name and does not select the option. In TSDL the label would select the
- * option. 1, 0; -ENOMEM.
+ * Whether a label of the selector has this name and does not select the option. In TSDL, this label would select an
+ * option with this name. 1, 0; -ENOMEM.
  */
 static int is_label_of_another(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant, uint32_t option,
 			       const char *name)

@@ -34,8 +34,8 @@ struct wmk_tsdl_unknown_names {
 
 /*
  * Whether the member or option `at` of the structure or variant `in` may have the name `name` from its attributes. The
- * name must not add or remove a role. Except for a leading '_', the name must equal the name in CTF 2. A label of that
- * name must not select another option. 1, 0; -ENOMEM.
+ * name must not add or remove a role. Except for a leading '_', the name must equal the name in CTF 2. A label of the
+ * selector that equals `name` must not select another option. 1, 0; -ENOMEM.
  */
 int wmk_tsdl_unknown_name_fits(struct wmk_tsdl_unknown_names *names, unsigned scope, uint32_t in, uint32_t at,
 			       const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide_number.c - numbers that may have more than 64 bits (see wide_number.h). They are processed in limbs of 64 bits,
- * the least significant first.
+ * wide_number.c - numbers that may have more than 64 bits (see wide_number.h). wide_number.c processes a number in
+ * limbs of 64 bits, the least significant limb first.
  */
 #include "ctf/wide_number.h"
 
@@ -102,8 +102,8 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 	if (width < 128 || width % 32 != 0 || width > WMK_CTF_WIDTH_MAX)
 		return 0;
 	/*
-	 * The format needs 4 log2(width), rounded. The code computes half of log2(width^8), which equals 4 log2(width);
-	 * width^8 has at most 97 bits.
+	 * IEEE 754-2008 (table 3.5) gives the number of exponent bits as 4 log2(width), rounded, minus 13. The code
+	 * computes half of log2(width^8), which equals 4 log2(width); width^8 has at most 97 bits.
 	 */
 	for (unsigned i = 0; i < 8; i++)
 		power *= width;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide_number.h - numbers that may have more than 64 bits. These are integers of variable length (LEB128), and
- * integers, booleans, bit arrays, bit maps and floating point numbers of a larger fixed size.
+ * wide_number.h - numbers that may have more than 64 bits. Such numbers are integers of variable length (LEB128), and
+ * integers, booleans, bit arrays, bit maps and floating point numbers with a fixed size above 64 bits.
  *
  * A wide number stays in the packet. The item of a wide number contains the nearest value of 64 bits, which is enough
  * for lengths, selectors, filters and most readers. If the number does not fit 64 bits, `is_wide` is set, and the

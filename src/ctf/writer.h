@@ -172,7 +172,8 @@ size_t wmk_ctf_packet_end(uint8_t end[WMK_CTF_END_MAX], const struct wmk_ctf_pac
 /*
  * Decode the header of a packet in a stream file of Waymark, so that the file can be continued after a torn end was cut
  * off. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other. A
- * packet of an earlier version, which has no trailer, also causes -EPROTO, because its sizes contradict each other.
+ * packet that an earlier version wrote also causes -EPROTO: the packet has no trailer, so its sizes contradict each
+ * other.
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
