@@ -178,7 +178,7 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 			: sock;
 }
 
-/* Send a first request. An error of this request is returned as an error of connecting. */
+/* Send a first request, so that an error of this request becomes an error of waymark_ctl_connect(). */
 static int handshake(struct waymark_ctl *ctl)
 {
 	const struct wmk_empty nothing = { 0 };

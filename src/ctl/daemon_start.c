@@ -234,7 +234,10 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a message", program);
 }
 
-/* Move a descriptor above READY_FD. A descriptor may be lower if this program has closed its standard descriptors. */
+/*
+ * Move a descriptor above READY_FD. A new descriptor can be READY_FD itself, or lower if this program has closed its
+ * standard descriptors.
+ */
 static int move_above(int fd)
 {
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, READY_FD + 1);

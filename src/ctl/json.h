@@ -21,8 +21,8 @@
 #define WMK_JSON_SPARSE 1u
 
 /*
- * Print `object` and a newline into *text, which the caller frees. Indented by tabs; plain objects in a list take one
- * line each. 0; -EINVAL (an enum has an unknown value); -ENOMEM.
+ * Print `object` and a newline into *text, which the caller frees. The text is indented by tabs, and each plain object
+ * in a list takes one line. 0; -EINVAL (an enum has an unknown value); -ENOMEM.
  */
 int wmk_json_text(const struct wmk_object *is, const void *object, unsigned flags, char **text);
 /*

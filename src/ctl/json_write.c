@@ -187,7 +187,7 @@ static bool is_empty(const struct wmk_member *m, const uint8_t *at)
 	}
 }
 
-/* True if the object has no nested objects or lists of objects: in a list it is printed in one line. */
+/* True if the object has no nested objects or lists of objects. Such an object in a list is printed in one line. */
 static bool is_plain(const struct wmk_object *is)
 {
 	for (unsigned i = 0; i < is->n_members; i++)

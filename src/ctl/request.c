@@ -114,7 +114,10 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 	}
 }
 
-/* The daemon has already appended the text of strerror where it is useful. */
+/*
+ * Use wmk_errorx(), which adds no text of strerror(): the daemon's message already contains that text if the text is
+ * useful.
+ */
 int wmk_ctl_error_chain(int err, char *words)
 {
 	bool first = true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * calculate.h - operations on whole numbers in filter programs. The interpreter (run.c) and the branch table of
- * libwaymark (tracer/filter_table.h) call the functions of calculate.h. Any operands are safe, also on the recording
- * path. For operands without a result, such as a division by zero, the functions return false and do not calculate.
+ * libwaymark (tracer/filter_table.h) call the functions of calculate.h. The functions are safe for all operands,
+ * because the recording path calls the functions with unchecked values. For operands without a result, such as a
+ * division by zero, the functions return false and do not calculate.
  */
 #ifndef WMK_FILTER_CALCULATE_H
 #define WMK_FILTER_CALCULATE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit.c - check whether an expression can match in any of the known event classes. The check is made once, when a user
- * enters the expression. When a program is compiled later, an expression that does not fit a class is no error
- * (WMK_FILTER_LAX in filter.h).
+ * fit.c - check whether an expression can match in any of the known event classes. The session daemon checks an
+ * expression once, when a client sends the expression. When a program is compiled later, an expression that does not
+ * fit a class is no error (WMK_FILTER_LAX in filter.h).
  */
 #include <errno.h>
 #include <stdlib.h>

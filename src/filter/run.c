@@ -3,9 +3,9 @@
  * run.c - run programs. This code is part of the recording path. run.c does not allocate or block, and calls no
  * function of the C library that may allocate or block.
  *
- * Programs are verified before they run. The loop checks its bounds nevertheless, because instructions may be
- * arbitrary: in an application, another filter may reuse the memory of a program during the run. Only the check after
- * the run detects that the memory was reused (tracer/filter.h).
+ * Programs are verified before they run. But in an application, another filter may reuse the memory of a program during
+ * the run. The instructions can then be arbitrary, so the loop checks its bounds. The application detects the reuse of
+ * the memory after the run (tracer/filter.h).
  */
 #include <string.h>
 
@@ -96,7 +96,7 @@ struct step {
 	uint64_t value;
 };
 
-/* Two loads, each exactly once: another program may reuse the memory meanwhile. */
+/* Load each of the instruction's two words exactly once, because another program may reuse the memory at any time. */
 static inline struct step step_at(const struct wmk_filter_insn *insn)
 {
 	const uint64_t *from = (const uint64_t *)(const void *)insn;

@@ -229,7 +229,7 @@ static int add_open(struct wmk_import *import, int64_t ns)
 		wmk_import_open_remove(&import->opens, before);
 	/*
 	 * Add the record to the window first. A full window writes out its earliest record. If the earliest record
-	 * belongs to another open call, the import removes the other call.
+	 * belongs to an open call, the import also removes that open call.
 	 */
 	err = add(import, record);
 	return err < 0 ? err : wmk_import_open_add(&import->opens, &import->line, record, args_at);

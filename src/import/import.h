@@ -11,9 +11,9 @@
  * counts from an unknown moment.
  *
  * The records of a stream are in order of time. A record that is too late for the window goes to another stream with no
- * later record in it. If no such stream exists, the import creates one. WMK_IMPORT_STREAMS limits their number. At the
- * limit, the import appends the record to the stream with the earliest last record. An appended record gets the time of
- * the stream's last record and is counted as late.
+ * later record in it. If each stream has a later record, the import creates a stream. WMK_IMPORT_STREAMS limits the
+ * number of streams. If the import cannot create a further stream, it appends the record to the stream with the
+ * earliest last record. An appended record gets the time of the stream's last record and is counted as late.
  *
  * Records with thread information are in streams with the context fields vpid, vtid, procname and cpu_id, as far as the
  * log has them. Records without thread information are in streams without contexts.
@@ -50,8 +50,8 @@ struct wmk_import_options {
 	 */
 	void (*unknown)(void *data, const char *name, uint64_t number, const char *line, size_t len);
 	/*
-	 * Called after every 64 KiB of input or more. `bytes` and `records` are the totals of all files so far. May be
-	 * NULL.
+	 * The import calls progress() when it has read 64 KiB or more since the previous call. `bytes` and `records`
+	 * are the totals of all files so far. May be NULL.
 	 */
 	void (*progress)(void *data, uint64_t bytes, uint64_t records);
 	void *data;

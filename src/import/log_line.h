@@ -44,8 +44,8 @@ struct wmk_import_timestamp {
 };
 
 /*
- * Each of these functions parses a time at the front of the text and drops it. A function that finds no time returns
- * false and changes nothing.
+ * Each function from wmk_import_take_iso() to wmk_import_take_weekday() parses a time, or a part of a time, at the
+ * front of the text, and drops what it has parsed. A function that finds no time returns false and changes nothing.
  */
 /* 2026-11-22T08:05:42.5+01:00, ... 08:05:42 UTC, ... */
 bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);

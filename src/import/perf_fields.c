@@ -32,7 +32,10 @@ static size_t key_len(struct wmk_import_text text, const char *mark)
 	return n + mark_len < text.len && mark[0] == '=' && text.at[n + mark_len] == '=' ? 0 : n;
 }
 
-/* Length of the value at the front of `text`: up to `between` before the next key. */
+/*
+ * Length of the value at the front of `text`. The value ends at the first `between` that a key follows, or at the end
+ * of the text.
+ */
 static size_t value_len(struct wmk_import_text text, const char *mark, const char *between)
 {
 	const size_t step = strlen(between);

@@ -93,9 +93,10 @@ bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_times
 }
 
 /*
- * Parse the zone after a time: "Z", "+01:00", "+0100" or "+01". With `may_be_named`, a blank and a name may follow
- * instead, as in journalctl's short-full format: " UTC", " GMT" or " CET". Without a zone, and for names other than UTC
- * and GMT, the time is local time. Usually the log was written in the same local time.
+ * Parse the zone after a time: "Z", "+01:00", "+0100" or "+01". `may_be_named` allows a blank before an offset, and a
+ * blank with a name as in journalctl's short-full format: " UTC", " GMT" or " CET". Without a zone, and for names other
+ * than UTC and GMT, the time is local time. The import assumes that the log was written in the time zone in which the
+ * import runs.
  */
 static void take_zone(struct wmk_import_text *text, bool may_be_named, struct wmk_import_timestamp *stamp)
 {

@@ -17,8 +17,8 @@
 
 #define PACKET_FULL (256u * 1024)       /* bytes of content at which a packet is written */
 /*
- * A class gets further streams up to this number of streams. The remaining streams are reserved: one first stream for
- * each class.
+ * A stream class gets further streams while the trace has fewer than STREAMS_MORE streams. The remaining streams are
+ * reserved for the first stream of each stream class.
  */
 #define STREAMS_MORE (WMK_IMPORT_STREAMS - WMK_IMPORT_CONTEXTS)
 
@@ -51,7 +51,7 @@ struct wmk_import_trace {
 
 /* ── metadata ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append a declaration to the metadata, unless building its text failed (`err`). Free the text in both cases. */
+/* Append a declaration to the metadata, unless building its text failed (`err`). Free the text, also on an error. */
 static int declare(struct wmk_import_trace *trace, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.bpf.h - copies what the arguments of a system call point to. These functions read user memory without faults and
- * append parts to the record in the scratch buffer. syscalls.bpf.c calls only copy_part().
+ * copy.bpf.h - copies what the arguments of a system call point to. The functions of copy.bpf.h read user memory
+ * without faults, and append parts to the record in the scratch buffer. syscalls.bpf.c calls only copy_part().
  */
 #ifndef WMK_KERNEL_BPF_COPY_H
 #define WMK_KERNEL_BPF_COPY_H
@@ -9,8 +9,8 @@
 #include "maps.bpf.h"
 
 /*
- * Bounds a size so that the verifier accepts it. Without the barrier, clang could compare one register and use another.
- * Older verifiers (Linux 6.1) do not relate the two registers.
+ * Bounds a size so that the verifier accepts it. Without the barrier, clang could compare one register and use another
+ * register with the same value. Older verifiers (Linux 6.1) do not know that both registers have the same value.
  */
 static __always_inline __u64 bounded(__u64 size)
 {
@@ -26,8 +26,8 @@ static __always_inline void copy_text(struct wmk_syscalls_part *part, __u8 *to, 
 	if (max > WMK_SYSCALLS_PART_MAX)
 		max = WMK_SYSCALLS_PART_MAX;
 	/*
-	 * The read stops after one byte more than `max`, and the NUL. A result above `max` + 1 shows that the text is
-	 * longer than `max`.
+	 * bpf_probe_read_user_str() copies at most `max` + 1 bytes and a NUL, and returns the number of bytes with the
+	 * NUL. A result above `max` + 1 shows that the text is longer than `max`.
 	 */
 	n = bpf_probe_read_user_str(to, max + 2, (const void *)from);
 	if (n < 0) {

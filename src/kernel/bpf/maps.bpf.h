@@ -72,9 +72,9 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Running system calls, by tid, if a page of an argument was missing at entry. Usually the argument is a constant of a
- * program that has just started. The system call loads the page, and the BPF program copies the argument at exit.
- * `n_late` counts the entries of the map; while it is 0, exits skip the look-up.
+ * Running system calls, by tid, if a page of an argument was missing at entry. Usually the page is missing because a
+ * new process has not yet read a constant of its program. The system call loads the page, and the BPF program copies
+ * the argument at exit. `n_late` counts the entries of the map; while it is 0, exits skip the look-up.
  */
 struct late {
 	__u16 number;

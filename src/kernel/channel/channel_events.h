@@ -58,9 +58,9 @@ struct wmk_kreader {
 
 /*
  * cpu_stream.c: returns how many records the trace lags behind the `read` records of the kernel. The last packet of the
- * trace has position `place` and ends at `end_ts`. The kernel returns one page again, which has the last `again`
- * records and begins at `begin_ts`. If the trace lags by more than `again` records, the result is at least `again`, but
- * can be less than the lag.
+ * trace has position `place` and ends at `end_ts`. The kernel returns the last page again: this page has the last
+ * `again` of the `read` records and begins at the time `begin_ts`. If the trace lags by more than `again` records, the
+ * result is at least `again`, but can be less than the lag.
  */
 uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts);
 
