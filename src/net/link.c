@@ -84,7 +84,10 @@ int wmk_link_open(int socket, struct wmk_tls *tls, const char *server, struct wm
 		return err;
 	}
 	*new = (struct wmk_link){ .socket = socket, .events = POLLIN, .tls = tls };
-	/* A socket that does not have this option, such as one of a socketpair(), sends at once without it. */
+	/*
+	 * An error is ignored: a socket that does not have the option TCP_NODELAY, for example a socket of a
+	 * socketpair(), never delays data.
+	 */
 	setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (tls)
 		err = open_tls(new, server);
@@ -297,7 +300,10 @@ int wmk_link_socket(const struct wmk_link *link)
 
 /* ── the certificate of the peer ─────────────────────────────────────────────────────────────────────── */
 
-/* The only value of this kind in the subject. "" if the value is absent, repeated or too long. */
+/*
+ * Get the value of the attribute `nid` in the subject of the certificate. "" if the attribute is absent or repeated, or
+ * if the value is too long or contains a NUL.
+ */
 static void subject_value(X509 *certificate, int nid, char value[static WMK_PEER_NAME_MAX])
 {
 	X509_NAME *subject = X509_get_subject_name(certificate);

@@ -10,7 +10,10 @@
 #include "base/error.h"
 #include "net/certificates.h"
 
-/* The file of root is below /etc. The file of another user is below the home directory. */
+/*
+ * Get the path of `name`: the absolute path in the environment variable `variable`, else /etc/waymark/NAME (root), else
+ * ~/.config/waymark/NAME.
+ */
 static int path_of(const char *variable, const char *name, char *path, size_t size)
 {
 	const char *given = secure_getenv(variable), *home = secure_getenv("HOME");

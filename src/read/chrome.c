@@ -86,7 +86,10 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
 	wmk_json_put_text(w, "}}");
 }
 
-/* Find the record's track, and name it if it is new. The name remains written even if the record fails. */
+/*
+ * Find the record's track, and name it if it is new. The name of the track stays in the output even if writing the
+ * record fails.
+ */
 static int line_of(struct wmk_read_track *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
 {
 	const struct wmk_read_thread_id *who = &line->who;

@@ -345,7 +345,7 @@ static double slope_error(const struct wmk_read_clock_points *points, const stru
 /*
  * With `back`, the slope of a line that ends at point `i`; otherwise, the slope of a line that begins at point `i`. The
  * line is at least `length` units long, because the uncertainty of a shorter line is too large for a rate. Returns
- * `other` if no point is far enough away.
+ * `other` if none of the nearest NEIGHBOURS points is at least `length` units away.
  */
 static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, bool back, double length, double other)
 {
@@ -361,9 +361,9 @@ static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, b
 }
 
 /*
- * The slope of the line before the first point, or with `back` after the last point. Stores the relative error of the
- * slope. Points of a relay's clock are less exact. If each examined slope has an error of more than 500 ppm, the
- * nominal rate is used.
+ * Return the slope of the line before the first point. With `back`, return the slope of the line after the last point.
+ * *error receives the relative error of the slope. Points of a relay's clock are less exact. If each examined slope has
+ * an error of more than 500 ppm, the nominal rate is used.
  */
 static double outer_slope(const struct wmk_read_clock_points *points, bool back, double *error)
 {

@@ -76,9 +76,9 @@ uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points
 /*
  * The uncertainty of real time at `value`, in ns. The uncertainty is a sum: the uncertainty of the points on both
  * sides; the skew between CPUs; and the change of the clock's rate, estimated from the neighbouring intervals. Outside
- * of the points, the rate is assumed to change by at most 500 ppm. A step happens shortly before the sync point that
- * shows it. Shortly before such a sync point, the size of the step is therefore added. With points of a relay's clock,
- * the error of the slopes is added too.
+ * of the points, the rate is assumed to change by at most 500 ppm. A step of real time happens shortly before the first
+ * sync point that contains the step. The uncertainty of times shortly before this sync point therefore includes the
+ * size of the step. With points of a relay's clock, the error of the slopes is added too.
  */
 uint64_t wmk_read_clock_uncertainty(const struct wmk_read_clock_points *points, uint64_t value);
 

@@ -9,9 +9,9 @@
  * A packet's context may be long, and possibly no record of the packet is selected. So `packet` is called before the
  * first selected record, except for forms that write packets.
  *
- * A form appends text to `out`; the pipeline writes it as soon as `out` has enough. Errors: -ENOMEM, -E2BIG (print.h),
- * those of ctf/decode.h. After an error `out` is unchanged, and the reading continues after a damaged record. One
- * thread.
+ * A form appends text to `out`. The pipeline writes this text as soon as `out` has enough bytes. Errors: -ENOMEM,
+ * -E2BIG (print.h), and the errors of ctf/decode.h. After an error `out` is unchanged, and the reading continues after
+ * a damaged record. One thread.
  */
 #ifndef WMK_READ_EXPORTER_H
 #define WMK_READ_EXPORTER_H

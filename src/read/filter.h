@@ -36,8 +36,8 @@ int wmk_read_filter_create(const struct wmk_filter_expr *expr, const struct wmk_
 void wmk_read_filter_free(struct wmk_read_filter *filter);
 
 /*
- * Whether the stream's record matches. `head` is the head of its packet. Returns 1, 0, or an error for damage in the
- * record (ctf/decode.h). Leaves the walk at any position in the record.
+ * Whether the stream's record matches. `head` is the head of the packet that contains the record. Returns 1, 0, or an
+ * error for damage in the record (ctf/decode.h). Leaves the walk at any position in the record.
  */
 int wmk_read_filter_wants(struct wmk_read_filter *filter, const struct wmk_read_packet_head *head,
 			  struct wmk_read_stream *stream);

@@ -20,10 +20,11 @@ struct wmk_read_hosts;
 
 /*
  * If the traces have several hosts, set `has_hosts` of each trace. If any of the traces has sync points of a relay's
- * clock, replace the sync points of all traces by points of the relay's clock that most traces have. A trace without
- * points of that relay's clock then has no sync points. Traces of one clock get the same points. To be called before
- * any stream is opened. *hosts is NULL if no points were replaced; otherwise free it after the traces. 0 or -ENOMEM.
- * Damaged files are reported by wmk_read_trace_take_damage().
+ * clock, choose the relay clock for which most traces have sync points. The sync points of all traces are replaced by
+ * points of the chosen relay clock. After this replacement, a trace without points of the chosen relay clock has no
+ * sync points. Traces of one clock get the same points. To be called before any stream is opened. *hosts is NULL if no
+ * points were replaced; otherwise free it after the traces. 0 or -ENOMEM. Damaged files are reported by
+ * wmk_read_trace_take_damage().
  */
 int wmk_read_hosts_join(struct wmk_read_trace *const *traces, uint32_t n, struct wmk_read_hosts **hosts);
 /* NULL does nothing. */

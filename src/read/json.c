@@ -204,7 +204,10 @@ void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *ite
 		put_end(w, item);
 		return;
 	}
-	/* The option of a variant is written under the variant's name, which precedes it. */
+	/*
+	 * The name of a variant or an optional is already written, so the content of the variant or optional gets no
+	 * name.
+	 */
 	if (!w->in_variant)
 		wmk_json_put_name(w, name);
 	w->in_variant = item->op->code == WMK_CTF_VARIANT || (item->op->code == WMK_CTF_OPTIONAL && item->value.u);

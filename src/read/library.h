@@ -65,7 +65,10 @@ int wmk_library_field(const struct waymark_ctf_record *record, const struct wmk_
 /* Whether the part names the member `op`. */
 bool wmk_library_is_called(const struct wmk_library_part *part, const struct wmk_ctf_op *op);
 
-/* The walk at the beginning of a scope, and the scope's program; NULL: no such scope. */
+/*
+ * Return the record's walk, positioned at the beginning of a scope, and set *program to the scope's program. NULL:
+ * `scope` is unknown.
+ */
 struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope,
 				       const struct wmk_ctf_program **program);
 /* Free what wmk_library_fill() has kept for the previous record. */

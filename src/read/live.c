@@ -7,8 +7,8 @@
  *                                                         quiet
  *              WMK_READ_END: after the selection, or truncated
  *
- * The barrier falls when a leaf begins to wait. If the earliest record is later than the barrier, the barrier is
- * computed again. The barrier rises only in this case.
+ * The barrier falls when a leaf begins to wait. If the earliest record is later than the barrier, raise_barrier()
+ * computes the barrier again. Only raise_barrier() can raise the barrier.
  */
 #include <errno.h>
 #include <poll.h>
@@ -307,7 +307,10 @@ static bool is_past(const struct wmk_read_live *live)
 	       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)TICK > live->to;
 }
 
-/* Query whether following ends. The query must precede the last poll of the files. */
+/*
+ * Query whether following ends. If following ends, poll the files a last time after the query: this poll finds all data
+ * that was written before the query.
+ */
 static int ask(struct wmk_read_live *live)
 {
 	const struct wmk_read_follow *follow = live->follow;

@@ -7,10 +7,10 @@
  *           ▲                                                  │
  *           └──────────────── wmk_read_live_wait() ◄───────────┘   sleeps until files grow or appear
  *
- * Order. A record is returned when no other stream is expected to have an earlier one. Each other stream has a later
- * record, or has been read up to a later time, or is quiet. A stream is quiet if its file has not been written for
- * `patience_ns`. Later records of a quiet stream may be out of order. Packets are written when they are full. With a
- * long `patience_ns`, records are therefore in the order of time. With a short `patience_ns`, the reader returns
+ * Order. The reader returns a record when no earlier record is expected from another stream. Each other stream then has
+ * a later record, or has been read up to a later time, or is quiet. A stream is quiet if its file has not been written
+ * for `patience_ns`. Later records of a quiet stream may be out of order. Packets are written when they are full. With
+ * a long `patience_ns`, records are therefore in the order of time. With a short `patience_ns`, the reader returns
  * records sooner.
  *
  * A trace is opened again when its metadata has grown. The streams of the trace change to the new version between two

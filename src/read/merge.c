@@ -167,7 +167,8 @@ static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
 }
 
 /*
- * Compare leaf `i` with the losers on its path. A stream that wins twice may win many times: compute `until` only then.
+ * Compare leaf `i` with the losers on its path. Compute `until` only if the same leaf wins twice in a row, because this
+ * leaf may then win many more times.
  */
 static void play(struct wmk_read_merge *merge, uint32_t i)
 {

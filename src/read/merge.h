@@ -34,7 +34,7 @@ void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to)
  * Reads the first packet's header of each stream; no stream advances.
  */
 int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns);
-/* As wmk_read_merge_first(), for one stream, which does not advance. An error may leave a cause chain. */
+/* Like wmk_read_merge_first(), but for one stream. The stream does not advance. An error may leave a cause chain. */
 int wmk_read_stream_first(const struct wmk_read_stream *stream, int64_t *ns);
 /*
  * The order of records of equal time, as in babeltrace2: by the trace's UUID, the trace's name, the stream class, the

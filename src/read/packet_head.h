@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet_head.h - a copy of a packet's header and context for the records of the packet. The window may no longer have
- * these bytes when the records are read. Internal to src/read.
+ * packet_head.h - a copy of a packet's header and context for the records of the packet. When the records are read, the
+ * stream's window may no longer contain the header and the context. Internal to src/read.
  */
 #ifndef WMK_READ_PACKET_HEAD_H
 #define WMK_READ_PACKET_HEAD_H

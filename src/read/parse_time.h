@@ -6,8 +6,8 @@
  *     2023-11-14, 2023-11-14 22:13          a date, and a time of that day
  *     22:13:20, 22:13:20.000000022          a time of the day on which the trace begins
  *
- * A 'T' can replace the blank, and brackets around the text are ignored (lines of text have them). Dates and times of
- * day are in the local time zone, or in UTC.
+ * A 'T' can replace the blank. The parser ignores brackets around the time, because the text form of a trace has its
+ * times in brackets. Dates and times of day are in the local time zone, or in UTC.
  */
 #ifndef WMK_READ_PARSE_TIME_H
 #define WMK_READ_PARSE_TIME_H
