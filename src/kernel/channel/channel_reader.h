@@ -17,8 +17,8 @@
  * until the packet is released.
  *
  * The position of a packet encodes two counts at the end of the packet: processed kernel records, and records in the
- * trace (cpu_stream.c). The trace stores it with the packet (wmk_ctf_packet.ring_position). Another process that
- * resumes the stream after a crash thus knows exactly which records are present and how many are missing.
+ * trace (cpu_stream.c). The trace stores the position with the packet (wmk_ctf_packet.ring_position). Another process
+ * that resumes the stream after a crash thus knows exactly which records are present and how many are missing.
  *
  * A reader and its streams belong to one thread. Errors: -errno with a cause chain.
  */

@@ -96,8 +96,8 @@ static void show_dropped(struct wmk_kstream *stream)
 
 /*
  * Queries how many records the kernel has dropped and overwritten. The dropped records are older than each record that
- * the kernel stores after the query. A packet reports the dropped records once the packet ends after all records that
- * the buffer holds at the query. The overwritten records are older than the oldest page in the buffer. The oldest page
+ * the kernel stores after the query. Packets report the dropped records once the stream has taken a record that the
+ * kernel stored after the query. The overwritten records are older than the oldest page in the buffer. The oldest page
  * is the next page that this process takes.
  */
 static void query_losses(struct wmk_kstream *stream)
@@ -123,8 +123,8 @@ static uint64_t since(uint64_t now, uint64_t base)
 }
 
 /*
- * A channel in overwrite mode loses its oldest records, and a channel in discard mode its newest records. No channel
- * loses both, so the counts of both causes use the same base `base_lost`.
+ * A channel in overwrite mode loses its oldest records, and a channel in discard mode its newest records. A channel has
+ * one of the two modes, so both counts subtract the same base `base_lost`.
  */
 static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
@@ -173,8 +173,8 @@ static uint64_t stream_head(struct wmk_source *source)
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Returns whether the record is excluded because a thread of the tracer made it. Records of interrupts and of events
- * with `keeps_own` stay.
+ * Returns whether the record is excluded because a thread of the tracer made it. Records that were made in an
+ * interrupt, and records of events with `keeps_own`, are never excluded.
  */
 static bool is_own(const struct wmk_kreader *reader, const struct wmk_kreader_event *event,
 		   const struct wmk_kcommon *common, uint64_t ts)
@@ -359,8 +359,8 @@ static int stream_next(struct wmk_source *source, int flush, struct wmk_packet *
 		if (stream->failed)
 			return return_failure(stream);
 		/*
-		 * The query takes microseconds, and packets of mapped pages are small. At the end, stream_lost() is
-		 * exact.
+		 * Without a flush, query only every QUERY_EVERY records: a query takes microseconds, and packets of
+		 * mapped pages are small. At the end, stream_lost() returns the exact count.
 		 */
 		if (flush || stream->taken >= stream->query_at)
 			query_losses(stream);
@@ -417,8 +417,9 @@ uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint6
 }
 
 /*
- * Resumes after another process that had read up to `last`. Records that the other process took and did not write count
- * as lost, except records that the kernel returns again. -ESTALE: the buffer has been emptied since.
+ * Resumes the stream of an earlier process; `last` is the last packet of this process in the trace. Records that the
+ * earlier process took but did not write count as lost, unless the kernel returns these records again. -ESTALE: the
+ * buffer has been emptied since.
  */
 static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {

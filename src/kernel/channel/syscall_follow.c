@@ -3,9 +3,9 @@
  * syscall_follow.c - selects the processes in which BPF records system calls (see syscall_reader.h).
  *
  * A channel that records one process has a tracefs instance. The instance's file set_event_pid lists the threads of the
- * process and of its descendants. The kernel keeps this list up to date as long as the instance exists. While the BPF
- * program is attached, it follows new processes itself. syscall_follow.c reads set_event_pid to find the processes that
- * began before the program was attached.
+ * process and of its descendants. The kernel keeps set_event_pid up to date as long as the instance exists. While the
+ * BPF program is attached, it follows new processes itself. syscall_follow.c reads set_event_pid to find the processes
+ * that began before the program was attached.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -400,8 +400,8 @@ static void calls_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t 
 }
 
 /*
- * A process that resumes this stream begins its counts with the counts of the trace. `*begin` therefore stores no base
- * of the losses.
+ * A process that resumes this stream takes the counts of lost records from the trace. `*begin` therefore stores no sum
+ * of losses: its member `records` is 0.
  */
 static void calls_chunk_begin(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_program.h - copy programs: they convert the bytes of a kernel record to the bytes of a payload. Internal to
- * src/kernel; kernel_event.c makes them, copy_program.c runs them.
+ * copy_program.h - a copy program converts the bytes of a kernel record to the bytes of a payload. Internal to
+ * src/kernel: kernel_event.c makes copy programs, and copy_program.c runs copy programs.
  *
  * One operation copies fields that are adjacent in record and payload. In the fixed part, operations read only the
  * first `min_len` bytes. Operations write at most `max_fixed` bytes, plus the content of texts and sequences outside of

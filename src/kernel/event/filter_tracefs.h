@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * filter_tracefs.h - single tests in the kernel's filter language: a number in an interval, bits, a text. Private to
- * src/kernel; filter_test.c makes them, filter_tracefs.c combines them.
+ * src/kernel. filter_test.c makes the tests; filter_tracefs.c combines the tests with && || !.
  */
 #ifndef WMK_KERNEL_FILTER_TRACEFS_H
 #define WMK_KERNEL_FILTER_TRACEFS_H
@@ -26,7 +26,7 @@ struct wmk_koperand {
 	bool has_end;                    /* a text that is always terminated by a NUL */
 };
 
-/* The term of a condition that cannot be translated. */
+/* Return the term for a condition without a translation: TRUE and not exact. */
 struct wmk_kterm wmk_kterm_unknown(void);
 struct wmk_kterm wmk_kterm_constant(bool is);
 struct wmk_kterm wmk_kterm_not(struct wmk_kterm a);

@@ -26,7 +26,10 @@ static const struct btf_type *plain_type(const struct btf *btf, __u32 id)
 	return NULL;
 }
 
-/* Store the kernel's name of the type of a value in one register; "" if the value needs no register or two. */
+/*
+ * Store the kernel's name of a type: "x64" for a pointer, "s32" and similar names for an integer or enumeration of at
+ * most 8 bytes. "" for any other type.
+ */
 static void name_type(const struct btf *btf, __u32 id, char name[4])
 {
 	const struct btf_type *type = plain_type(btf, id);

@@ -13,8 +13,8 @@
  *     begun = wmk_kown_now(); pthread_create(...)
  *     in the thread: wmk_kown_thread_begins(begun) ... wmk_kown_thread_ends(begun)
  *
- * The announced lifetime limits the exclusion: records of a later thread with the same number are not excluded.
- * Excluded records count neither as lost nor as recorded.
+ * Records of a short-lived thread are excluded only within the announced lifetime, because a later thread can get the
+ * same number. Excluded records count neither as lost nor as recorded.
  *
  * A struct wmk_kown belongs to one thread. Any thread may call wmk_kown_now() and wmk_kown_thread_...().
  */

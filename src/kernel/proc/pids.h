@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 /*
- * Translates `number`, a process number in the namespace of the process `client`, to ours: *pid. If the client's
- * namespace is ours or hidden from us, *pid is `number`, and the function does not check whether the process `number`
- * exists. Any thread.
+ * Translates the process number `number` from the PID namespace of the process `client` to the PID namespace of this
+ * process. *pid receives the translated number. If both namespaces are the same or a namespace is hidden, *pid is
+ * `number`. In this case, the function does not check whether a process has this number. Any thread.
  *
  * Errors, with a cause chain: -ESRCH: no such process in the client's namespace and its descendants. -ENOTSUP: numbers
  * cannot be translated, because `client` is 0, or because /proc belongs to another namespace than ours. SO_PEERCRED

@@ -130,7 +130,7 @@ static long read_bounded(struct wmk_kproc_lines *lines, char *buf, size_t size)
 	return n;
 }
 
-/* Appends bytes to the buffered ones. */
+/* Moves the unread bytes to the beginning of the buffer, and reads bytes of the file into the rest of the buffer. */
 static int fill(struct wmk_kproc_lines *lines)
 {
 	long n;

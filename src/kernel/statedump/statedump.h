@@ -9,11 +9,12 @@
  *     wmk_kstatedump(&options, record, data)            calls `record` once for each event record
  *
  * Payloads are packed, with the fields of their event class. Two values are not visible outside the kernel. Instead of
- * an address, `file_table_address` has the number of a thread of the process. Usually, this thread is the first thread
- * that uses the file table. A `file_table_address` of 0 means no file table, or a kernel thread. `fmode` and the
- * `flags` of a mapping have only the bits that /proc shows. Task numbers are those of the PID namespace of the /proc
- * that is read. To read the state of other processes, this process needs the right to trace them (ptrace). Without the
- * right to trace a process, the dump counts the objects of that process in `denied`.
+ * an address, `file_table_address` has the number of a thread of the process. The dump usually takes the first thread
+ * that uses the file table. The dump remembers only two file tables of each process. A `file_table_address` of 0 means
+ * no file table, or a kernel thread. `fmode` and the `flags` of a mapping have only the bits that /proc shows. Task
+ * numbers are those of the PID namespace of the /proc that is read. To read the state of other processes, this process
+ * needs the right to trace them (ptrace). Without the right to trace a process, the dump counts the objects of that
+ * process in `denied`.
  *
  * The dump keeps no state and needs constant memory: 30 kB, and the buffers of readdir(). Any thread. The dump is not a
  * snapshot of one moment: files are read one after the other. Records of the running trace show the tasks that begin or

@@ -47,8 +47,8 @@ static void ask_for_chain(int task, enum wmk_kns kind, uint32_t innermost, struc
 	snprintf(path, sizeof(path), "ns/%s", wmk_kns_names[kind]);
 	fd = openat(task, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	/*
-	 * The thread may have entered another namespace after `innermost` was read. The opened file then leads to the
-	 * ancestors of that other namespace, which do not belong to `innermost`.
+	 * The thread may have entered another namespace after `innermost` was read. The opened file then refers to the
+	 * new namespace. The ancestors of the new namespace can differ from the ancestors of `innermost`.
 	 */
 	if (fd >= 0 && (fstat(fd, &stat) < 0 || (uint32_t)stat.st_ino != innermost)) {
 		close(fd);
@@ -116,8 +116,8 @@ static int dump_pid(struct wmk_kdump *dump, const struct wmk_kdump_task *task)
 		chain = chain_of(dump, task->dir, WMK_KNS_PID, inum);
 	err = 0;
 	/*
-	 * Kernels before 4.1 do not list the levels. The thread then has one record, with the numbers of the /proc that
-	 * is read.
+	 * Kernels before 4.1 do not list the levels of PID namespaces. The dump then makes one record for the thread,
+	 * with the numbers that /proc shows.
 	 */
 	for (uint32_t i = 0; err == 0 && i < (n ? n : 1); i++) {
 		const uint32_t level = n ? n - 1 - i : 0;

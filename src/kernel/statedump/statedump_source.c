@@ -56,8 +56,8 @@ struct wmk_kdumper {
 	uint64_t begun, asked;           /* number of the latest started dump; number of the latest requested dump */
 	uint64_t earlier;                /* position of the last packet of an earlier process */
 	/*
-	 * Chunks (docs/rotation.md), in packets: `filled` are complete, `taken` were released. At `limit`, no further
-	 * packet is returned; UINT64_MAX: no limit.
+	 * Numbers of packets, for chunks (docs/rotation.md). `filled`: complete packets. `taken`: released packets.
+	 * Once `taken` reaches `limit`, no further packet is returned; UINT64_MAX: no limit.
 	 */
 	uint64_t filled, taken, limit;
 	uint64_t end;                    /* end of the last released packet */
@@ -439,8 +439,8 @@ static int dumper_chunk_cut_at(struct wmk_source *source, const struct wmk_ring_
 	pthread_mutex_lock(&dumper->lock);
 	dumper->limit = cut ? dumper->taken : UINT64_MAX;
 	/*
-	 * The signal of a packet that waits for the next chunk may be consumed before the limit is lifted. Signal the
-	 * descriptor again.
+	 * While the limit applied, dumper_next() may have read the signal of a ready packet without returning the
+	 * packet. Signal the descriptor again.
 	 */
 	if (!cut && dumper->packets[dumper->take].ready)
 		eventfd_write(dumper->fd, 1);

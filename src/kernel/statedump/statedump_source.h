@@ -55,7 +55,10 @@ struct wmk_kdumper_options {
  * cancels the dump.
  */
 int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **dumper);
-/* Start dump `number` after the running one. No effect if this dump or a later one was started already. */
+/*
+ * Start dump `number`, after the end of a running dump. No effect if dump `number` or a dump with a larger number was
+ * requested before.
+ */
 int wmk_kdumper_begin(struct wmk_source *dumper, uint64_t number);
 
 #endif

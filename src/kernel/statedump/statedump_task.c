@@ -138,7 +138,7 @@ static int dump_file(struct wmk_kdump *dump, const struct wmk_kdump_task *task, 
 
 	snprintf(name, sizeof(name), "%d", (int)fd);
 	len = readlinkat(files, name, path, sizeof(path));
-	/* A file with a path longer than every buffer is recorded without its name. */
+	/* If the path of the file is too long for the kernel to return (ENAMETOOLONG), the record has an empty path. */
 	err = len >= 0 || errno == ENAMETOOLONG ? read_flags(dump, task, fd, &flags) : -errno;
 	if (err < 0)
 		return wmk_kdump_missed(dump, err);
@@ -209,8 +209,8 @@ static int dump_map_lines(struct wmk_kdump *dump, int32_t pid)
 		else
 			err = dump_map(dump, pid, &map);
 		/*
-		 * `was_refused` shows that `record` returned a value other than 0. `err` alone does not show this:
-		 * wmk_kproc_lines_next() returns positive values, too.
+		 * `was_refused` shows that `record` returned a value other than 0. A positive `err` can also be a
+		 * result of wmk_kproc_lines_next().
 		 */
 		if (dump->was_refused)
 			return err;

@@ -143,8 +143,8 @@ void wmk_syscalls_release(struct wmk_syscalls_batch *batch);
 #define WMK_SYSCALLS_ALL_RINGS UINT32_MAX
 int wmk_syscalls_stats(struct wmk_syscalls *calls, uint32_t ring, struct wmk_syscalls_stats *stats);
 /*
- * Return the clock. The caller calls wmk_kclock_take() now and then while nothing is recorded, and reports
- * wmk_kclock_error().
+ * Return the clock that converts the times of records, for wmk_kclock_error(). wmk_syscalls_next() takes a pair of
+ * clock values for each batch.
  */
 struct wmk_kclock *wmk_syscalls_clock(struct wmk_syscalls *calls);
 

@@ -2,11 +2,11 @@
 /*
  * syscall_clock.h - convert times of CLOCK_MONOTONIC, which BPF programs have, to the trace's clock.
  *
- * While recording, the caller takes pairs of both clocks' values. Each monotonic value is read between two reads of the
- * trace's clock. The distance of these two reads (the width) bounds the error of the pair. Between two pairs, times are
- * interpolated linearly. The error of an interpolated time is at most the error of the worse pair, plus the deviation
- * of the clocks from a line. The caller takes a pair after records are made and before their times are converted, so
- * that no time is extrapolated.
+ * While recording, the caller takes pairs: a value of CLOCK_MONOTONIC and a value of the trace's clock. Each monotonic
+ * value is read between two reads of the trace's clock. The distance between the two reads is the width of the pair,
+ * and bounds the error of the pair. Between two pairs, times are interpolated linearly. The error of an interpolated
+ * time is at most the error of the worse pair, plus the deviation of the clocks from a line. The caller takes a pair
+ * after records are made and before their times are converted, so that no time is extrapolated.
  *
  * One thread at a time.
  */
@@ -30,8 +30,8 @@ struct wmk_kclock {
 	unsigned n;
 	uint64_t taken;          /* number of pairs that were added so far, including dropped pairs */
 	/*
-	 * In units of the trace's clock: the largest width; the largest distance of a pair from the line between its
-	 * neighbours; the error that dropped pairs have added.
+	 * In units of the trace's clock. `widest`: the largest width of a pair. `bent`: the largest distance of a pair
+	 * from the line between its two neighbours. `thinned`: the error that dropping pairs has added.
 	 */
 	uint64_t widest, bent, thinned;
 	struct wmk_kclock_pair pairs[WMK_KCLOCK_PAIRS];

@@ -65,7 +65,7 @@ struct wmk_syscalls_config {
 	struct wmk_syscalls_plan plans[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS];
 };
 
-/* The counts of one CPU and one of the programs (slots). */
+/* The counts of one BPF program (slot) on one CPU. */
 struct wmk_syscalls_counts {
 	__u64 recorded, lost;
 	__u64 unreadable;            /* parts */

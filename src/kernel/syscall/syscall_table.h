@@ -19,7 +19,7 @@ extern const unsigned wmk_syscall_native_n, wmk_syscall_compat_n;
 
 /*
  * One row per system call: "name(kind name, kind:N name, ...) result". N: the argument with the length, counted from 0.
- * A row that begins with '*' is for 32-bit programs, if their system call differs.
+ * A row that begins with '*' is only for 32-bit programs, and a row that begins with '-' is only for 64-bit programs.
  */
 extern const char *const wmk_syscall_rows[];
 extern const unsigned wmk_syscall_rows_n;

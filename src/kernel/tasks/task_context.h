@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_context.h - context fields of kernel records. Their values come from the common fields of each record and from
- * the history of tasks (task_table.h).
+ * task_context.h - context fields of kernel records. The values of the context fields come from the common fields of
+ * each record and from the history of tasks (task_table.h).
  *
  * A separate tracefs instance, <channel's>~tasks, records the names and processes of tasks: task_newtask, task_rename,
  * sched_process_exec and sched_process_exit. This instance exists only if a context needs it. If a crashed process left

@@ -58,6 +58,7 @@ static void entry_free(struct wmk_ktasks *tasks, struct wmk_ktask_entry **at)
 	tasks->n_tasks--;
 }
 
+/* Whether the version begins the life of a task: /proc listed the task, or task_newtask reported the task. */
 static bool is_life(const struct wmk_ktask_version *version)
 {
 	return version->kind == WMK_KTASK_WALK || version->kind == WMK_KTASK_FORK;
@@ -66,8 +67,9 @@ static bool is_life(const struct wmk_ktask_version *version)
 /* ── eviction ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Removes the oldest version of a task that has at least two versions. If the oldest version is a life and the next
- * version is a renaming, the life takes the new name. The renaming is then removed instead of the life.
+ * Removes the oldest version of a task that has at least two versions. If the oldest version begins a life and the next
+ * version is a renaming, the function copies the new name to the oldest version. The function then removes the renaming
+ * instead of the oldest version.
  */
 static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entry)
 {

@@ -32,7 +32,10 @@ static int read_layout(int instance, struct wmk_kpage_layout *layout)
 		     : wmk_kpage_layout_parse(text, (size_t)n, layout);
 }
 
-/* A CPU that was never online has files, but no buffer. Only poll() shows the missing buffer, by POLLERR. */
+/*
+ * A CPU that was never online has files in tracefs, but no buffer. Only poll() reports that the buffer does not exist:
+ * poll() returns POLLERR.
+ */
 static bool has_buffer(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };

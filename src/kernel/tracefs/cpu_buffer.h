@@ -14,11 +14,11 @@
  * crashed process read but did not write are therefore not lost. A trace writer that stores the begin time of the page
  * and the `until` of the last part can continue within the page. Spliced and read pages are lost in a crash.
  *
- * Losses: a page has the number of records that were overwritten before its first record (wmk_kpage.lost; a page that
- * is full to its last byte has only a flag). Only wmk_kcpu_stats() reports records that the kernel dropped. The kernel
- * drops a record if the buffer is full (discard mode), or if the record is nested too deep in a full buffer. Once
- * recording has stopped and the buffer is empty, the number of events is exactly read + overrun + dropped +
- * commit_overrun.
+ * Losses: wmk_kpage.lost is the number of records that were overwritten before the first record of the page. A page
+ * that is full to its last byte has no space for this number, and has only a flag. Only wmk_kcpu_stats() reports
+ * records that the kernel dropped. The kernel drops a record if the buffer is full (discard mode), or if the record is
+ * nested too deep in a full buffer. Once recording has stopped and the buffer is empty, the number of events is exactly
+ * read + overrun + dropped + commit_overrun.
  *
  * One thread at a time per buffer. Only one process can open the buffer of a CPU of an instance. Errors are -errno with
  * a cause chain.

@@ -10,10 +10,10 @@
  * may still be filling the oldest page: the writer then continues in the reader page until the page is full.
  *
  * An ioctl therefore makes the data of the page invalid only if all data of the page counts as read. This file makes
- * the ioctl in two cases: all data that counts as read was released, or the page has more data than the kernel has
- * counted. The length field of the page shows without an ioctl whether the page has more data than the kernel has
- * counted. The length field is only a hint, because only the ioctl orders the memory accesses; data is returned up to
- * reader.read.
+ * the ioctl in two cases. In the first case, all data that counts as read was released. In the second case, the page
+ * has more data than the kernel has counted as read. The length field of the page shows without an ioctl whether the
+ * page has more data than the kernel has counted. The length field is only a hint, because only the ioctl orders the
+ * memory accesses; data is returned up to reader.read.
  *
  * A page that the writer has left is full. The free space of a full page is smaller than the smallest event (the rest
  * is padding), or the page has the flags of a loss. If records were lost before a page, GET_READER sets the flags of a
@@ -109,8 +109,8 @@ static void give(struct wmk_kcpu *buffer)
 int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 {
 	/*
-	 * Three rounds suffice: take the next page, take the rest of this page if the writer has left the page since,
-	 * return the data.
+	 * Three rounds suffice. The first round takes the next page. If the writer has left this page in the meantime,
+	 * the second round takes the rest of the page. The third round returns the data.
 	 */
 	for (unsigned round = 0; round < 3; round++) {
 		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(reader_page(buffer) +

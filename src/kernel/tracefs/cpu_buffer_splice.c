@@ -22,8 +22,8 @@
 /*
  * Corrects the begin time of a copy that continues within the page of the previous copy. The kernel computes this begin
  * time without the time deltas of discarded events. The begin time of the copy can therefore precede the last record of
- * the previous copy. The begin time also identifies such a copy: no other copy begins before the last record of the
- * previous copy.
+ * the previous copy. This begin time identifies a copy that continues within the page, because no other copy begins
+ * before the last record of the previous copy.
  */
 static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 {

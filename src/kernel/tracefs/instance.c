@@ -337,8 +337,8 @@ static int sweep_one(void *data, const char *name)
 	if (!ours && !is_orphan(name))
 		return 0;
 	/*
-	 * A process that is not visible may run in another container. The instance of such a process is removed only if
-	 * the instance is not in use.
+	 * If the PID namespace of this process is unknown, is_orphan() can be wrong: the owner may run in another
+	 * container. wmk_tracefs_instance_remove() therefore stops no recording, and fails if the instance is in use.
 	 */
 	if ((ours ? wmk_kinstance_remove : wmk_tracefs_instance_remove)(sweep->tracefs, name) < 0) {
 		wmk_error_clear();

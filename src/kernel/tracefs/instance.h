@@ -40,8 +40,9 @@ struct wmk_kinstance_options {
 	bool overwrite;
 };
 
-/* Format the owner's name: the first function for an open runtime directory, the second function for this process. */
+/* Format the name of the owner `dir`, an open runtime directory. 0 or -errno with a cause chain. */
 int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER]);
+/* Format the name of this process as an owner. */
 void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
 /*
  * Return whether the process with this number and start time (as in an owner's name; 0: any time) has ended. False if

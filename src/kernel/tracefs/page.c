@@ -70,8 +70,8 @@ static int damaged(const struct wmk_kpage *page, uint32_t len)
 }
 
 /*
- * Return the length of the event with a first word of `kind` and `delta`. The length includes the first word. 0: end of
- * the page; -EPROTO: damaged.
+ * Return the length of the event at the page's position. `kind` and `delta` are the parts of the event's first word.
+ * The length includes the first word. 0: end of the page; -EPROTO: damaged.
  */
 static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta)
 {

@@ -58,10 +58,10 @@ struct wmk_krecord {
  */
 int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page);
 /*
- * Limit a page that was just opened to the records at offsets `from` <= offset < `until` of its data. The function
- * walks the earlier records, because later times depend on them. The losses of a page are before the first record, so
- * losses are cleared unless `from` is 0. Returns 0. -EPROTO: the page is shorter, no record begins at `from`, or the
- * page is damaged before `from`.
+ * Limit a page that was just opened to records from offset `from` (inclusive) to offset `until` (exclusive) of the
+ * page's data. The function walks the earlier records, because later times depend on them. A page counts the records
+ * that were lost before its first record. If `from` is not 0, the function therefore clears this count. Returns 0.
+ * -EPROTO: the page is shorter, no record begins at `from`, or the page is damaged before `from`.
  */
 int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until);
 /* Return the next record: 1, with *record; 0: no more; -EPROTO: damaged from here on. */

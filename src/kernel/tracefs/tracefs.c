@@ -130,7 +130,7 @@ static int find(char *path, size_t size)
 	return find_there(path, size) ? 0 : mount_it(path, size);
 }
 
-/* Check that tracefs can be used, by the operations that will follow. */
+/* Check that this process can list and change the directory `instances` of tracefs. */
 static int usable(const struct wmk_tracefs *tracefs)
 {
 	int fd = openat(tracefs->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
