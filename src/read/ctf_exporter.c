@@ -226,10 +226,7 @@ static int ctf_trace(void *data, const struct wmk_read_trace *trace)
 	return 0;
 }
 
-/*
- * All traces are known now. Write the metadata of all traces first: if the output format cannot express a trace, the
- * export fails before it writes a record.
- */
+/* Write the metadata of all traces first: the export then fails at once if the format cannot express a trace. */
 static int ctf_begin(void *data, struct wmk_print_text *out)
 {
 	struct output *whole = data;
