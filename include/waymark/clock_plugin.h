@@ -16,8 +16,8 @@
  *         return 0;
  *     }
  *
- * The application calls it once, before main(), and keeps the library loaded. A session rejects applications with
- * another clock and reports the reason. A set-user-ID program loads no plug-in.
+ * The application calls waymark_clock_plugin_init() once, before main(), and keeps the library loaded. A session
+ * rejects applications with another clock and reports the reason. A set-user-ID program loads no plug-in.
  */
 #ifndef WAYMARK_CLOCK_PLUGIN_H
 #define WAYMARK_CLOCK_PLUGIN_H

@@ -83,7 +83,7 @@ int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_record **
 /*
  * Seek, forwards or backwards: the next record is the first one at `time` (ns since 1970) or later. The library skips
  * packets before `time`, by the index if there is one. If real time was set while the trace was recorded, `time`
- * belongs to a clock that has no such steps. This clock equals real time after the last step.
+ * belongs to a clock without steps. The clock without steps equals real time after the last step.
  */
 int waymark_ctf_seek(struct waymark_ctf *ctf, int64_t time);
 
@@ -119,7 +119,7 @@ enum waymark_ctf_kind {
 	/* a string, or an array of characters: `text`, `length` bytes, unchanged from the trace */
 	WAYMARK_CTF_TEXT,
 	WAYMARK_CTF_BYTES,               /* `length` bytes that are not text */
-	/* These are followed by their members, and by an END; see waymark_ctf_walk_next(). */
+	/* STRUCT, ARRAY, VARIANT and OPTIONAL: their members follow, and then an END; see waymark_ctf_walk_next(). */
 	WAYMARK_CTF_STRUCT, WAYMARK_CTF_ARRAY, WAYMARK_CTF_VARIANT, WAYMARK_CTF_OPTIONAL,
 	WAYMARK_CTF_END,
 };
@@ -153,8 +153,9 @@ int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name,
 
 /*
  * Create an accessor of a field. The accessor finds the position of the field once for each event class, instead of by
- * name in each record. *accessor is for records of this handle. The caller owns it until waymark_ctf_accessor_free(),
- * which may come before or after waymark_ctf_close(). -EINVAL: not a valid name of a field.
+ * name in each record. *accessor is for records of this handle. The caller owns the accessor until
+ * waymark_ctf_accessor_free(), which may come before or after waymark_ctf_close(). -EINVAL: not a valid name of a
+ * field.
  */
 int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, struct waymark_ctf_accessor **accessor);
 /*

@@ -23,8 +23,8 @@
  * fork(), the child may only close a handle.
  *
  * Structures that the caller fills begin with their size, sizeof(the structure). A member that is zero has its default.
- * All elements of an array have the size that the first one states. The library owns the structures that it returns;
- * later versions may append members. The library does not keep strings and arrays of the caller.
+ * All elements of an array have the size that the first element states. The library owns the structures that it
+ * returns; later versions may append members. The library does not keep strings and arrays of the caller.
  */
 /*
  * Sections are pages of the manual (scripts/man_from_header.py). A comment before an empty line describes the whole
@@ -206,7 +206,8 @@ int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_
 		       struct waymark_ctl_result **result);
 /*
  * End a session. When the call returns, all records are written and the trace is complete. `session` NULL or "": all
- * sessions of the user. -ENOENT: the user has no session of that name. Each function with a session can return it.
+ * sessions of the user. -ENOENT: the user has no session of that name. Each function that takes the name of a session
+ * can return -ENOENT.
  */
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
@@ -274,9 +275,9 @@ struct waymark_ctl_sessions_options {
 	bool no_wait;
 };
 /*
- * Start, stop, clear, destroy or list sessions. Returns the same values as the function of that request; -ENOENT: no
- * session matches. If a request on one of several sessions fails, the library still changes the other sessions and
- * returns the first error.
+ * Start, stop, clear, destroy or list sessions. Returns the values of the function for one session, such as
+ * waymark_ctl_start(); -ENOENT: no session matches. If a request on one of several sessions fails, the library still
+ * changes the other sessions and returns the first error.
  */
 int waymark_ctl_on_sessions(struct waymark_ctl *ctl, const struct waymark_ctl_sessions_options *options,
 			    struct waymark_ctl_result **result);
@@ -310,8 +311,8 @@ struct waymark_ctl_snapshot_options {
 	uint64_t max_size;
 	/*
 	 * record: the reason for the snapshot, and the process that the snapshot concerns. The environment of the trace
-	 * contains them as snapshot_reason, snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL:
-	 * none.
+	 * contains the reason as snapshot_reason, and the process as snapshot_program and snapshot_pid. UTF-8, at most
+	 * 127 and 255 bytes; NULL: none.
 	 */
 	const char *reason, *program;
 	uint64_t pid;
@@ -389,8 +390,9 @@ struct waymark_ctl_rule {
 	uint32_t level;              /* enum waymark_level; BETWEEN: one bound ... */
 	uint32_t level_to;           /* ... and the other, both included */
 	/*
-	 * Record only if this C expression over the fields is true: waymark-filter(7). The application evaluates it
-	 * before it records. If several rules match an event, one of them is sufficient. NULL or "": every record.
+	 * Record only if this C expression over the fields is true: waymark-filter(7). The application evaluates the
+	 * filter before it records the event. If several rules match an event, one of them is sufficient. NULL or "":
+	 * every record.
 	 */
 	const char *filter;
 	uint32_t probe;              /* enum waymark_ctl_probe: the pattern is the name of the event, and ... */
@@ -519,12 +521,13 @@ struct waymark_ctl_kernel_options {
 	const char *const *patterns;
 	unsigned n_patterns;
 	bool fields;                 /* also list the fields of events */
-	/* Determine the missing features of this kernel, and why. The daemon tries each one, in about 10 ms. */
+	/* Determine the missing features of this kernel, and why. The daemon tries all features, in about 10 ms. */
 	bool lacks;
 };
 /*
- * List kernel events. Options NULL: all events, without fields. The result has events, lacks and clock. -ENOENT: a
- * pattern matches no event; the error text has similar names. -EACCES, -ENOSYS, ...: tracefs cannot be used.
+ * List kernel events. Options NULL: all events, without fields. The result has the events, the missing features (if
+ * requested), and the default clock of kernel records. -ENOENT: a pattern matches no event; the error text has similar
+ * names. -EACCES, -ENOSYS, ...: tracefs cannot be used.
  */
 int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_kernel_options *options,
 			    struct waymark_ctl_result **result);

@@ -67,8 +67,8 @@ struct waymark_ctl_rule_info {
 
 /*
  * Kernel domain: how system call arguments that are pointers are recorded. TEXT: as texts, addresses or first bytes.
- * NUMBERS: as pointers only. The second enumeration is the source of the records: BPF programs or kernel events.
- * BY_NONE: not known yet, or the channel has no system calls.
+ * NUMBERS: as pointers only. waymark_ctl_calls_by is the source of the records: BPF programs or kernel events. BY_NONE:
+ * not known yet, or the channel has no system calls.
  */
 enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
 enum waymark_ctl_calls_by {
@@ -124,10 +124,10 @@ struct waymark_ctl_trackers {
 /* ── session: create, start, stop, list and destroy sessions ── */
 
 /*
- * A session has channels with their rules, trackers, and one trace. Its owner is the user that created it, or the user
- * of the daemon if root created it. Only the owner and root see a session. A session records between
- * waymark_ctl_start() and waymark_ctl_stop(), any number of times, and independently of the process that created the
- * session. waymark_ctl_destroy() ends the session and keeps the trace.
+ * A session has channels with their rules, trackers, and one trace. The owner of a session is the user that created the
+ * session, or the user of the daemon if root created it. Only the owner and root see a session. A session records
+ * between waymark_ctl_start() and waymark_ctl_stop(), any number of times, and independently of the process that
+ * created the session. waymark_ctl_destroy() ends the session and keeps the trace.
  */
 
 /* Parts of the schedule of rotations: rotate_us, rotate_size, and the members retain_*. */
@@ -298,7 +298,7 @@ const char *waymark_ctl_library_version(void);
 void waymark_ctl_result_free(struct waymark_ctl_result *result);
 /*
  * Sessions that were listed or changed, in the state after the request; after DESTROY, in the state at their end.
- * Returns their number, as the following functions do.
+ * Returns the number of sessions; the following functions also return the length of their array.
  */
 unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
 				     const struct waymark_ctl_session_info *const **sessions);

@@ -19,7 +19,7 @@
  * Each record is <header><payload>. The header has 4, 6 or 13 bytes, with the id and the time (struct event_header in
  * docs/trace-format.md). The payload is the sequence of fragments.
  *
- * Errors are negative errno values. Nothing here prints, exits, or keeps global state.
+ * Errors are negative errno values. The functions of this header do not print, exit, or keep global state.
  */
 #ifndef WAYMARK_RING_H
 #define WAYMARK_RING_H
@@ -96,8 +96,8 @@ int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
  * Map a ring set of another process for reading, either instead of its creator or after a reader that crashed. The
  * checks are the same as in waymark_ring_set_open(). The caller keeps `fd`; the set keeps a copy. The caller must
  * ensure that each ring has one reader at a time. The process that reads also allocates memory, updates the heartbeat,
- * waits and wakes. The creator may continue to free claims. Only one of the two processes may retire claims. Returns 0
- * or -errno.
+ * waits and wakes. The creator may continue to free claims. Either the creator or the reading process may retire
+ * claims, but not both. Returns 0 or -errno.
  */
 int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set);
 /* The memfd, owned by the set; -1 if the set was opened for writing. */
@@ -187,15 +187,15 @@ void waymark_ring_reader_close(struct waymark_ring_reader *reader);
  */
 int waymark_ring_reader_next(struct waymark_ring_reader *reader, unsigned flags, struct waymark_ring_packet *packet);
 /*
- * Release a piece that has been processed. When its sub-buffer is complete, writers can use it again. Returns 0 or
- * -errno.
+ * Release a piece that has been processed. When the last piece of a sub-buffer is released, writers can use the
+ * sub-buffer again. Returns 0 or -errno.
  */
 int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct waymark_ring_packet *packet);
 /*
- * Return the number of records lost in the ring up to now, and store it by cause (`by_cause` may be NULL). The sum
- * includes overwritten records, as far as the reader knows them. If counts decrease or exceed the possible range, the
- * function returns the last valid counts, and the next waymark_ring_reader_next() returns -EIO. For an observer, the
- * function returns the number up to the last piece, without causes.
+ * Return the number of records lost in the ring up to now, and store the number for each cause in `by_cause` (may be
+ * NULL). The returned number includes the overwritten records that the reader has detected. If counts decrease or
+ * exceed the possible range, the function returns the last valid counts, and the next waymark_ring_reader_next()
+ * returns -EIO. For an observer, the function returns the number up to the last piece, without causes.
  */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Return the number of fields that were cut to the limit of the channel, up to now. */
@@ -205,8 +205,8 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 /*
  * Resume where an earlier reader stopped. Call it before the first waymark_ring_reader_next(). Everything before `pos`
  * (the end of any piece, begin_pos + len) has been processed. The next piece gets the sequence number `sequence`, and
- * its records are not older than `last_ts` (end_ts of the last piece). The caller knows these values from the data that
- * it wrote. Stores the number of records before `pos` in *records (may be NULL).
+ * its records are not older than `last_ts` (end_ts of the last piece). `pos`, `sequence` and `last_ts` come from the
+ * data that the earlier reader wrote. Stores the number of records before `pos` in *records (may be NULL).
  *
  * Returns 0; -EINVAL if there is no such position; -ESTALE if the data after `pos` has been released to writers.
  * Returns 1 if *records counts only to the beginning of the sub-buffer; the next piece then has the exact number.
@@ -215,8 +215,8 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos,
 			       uint64_t *records);
 /*
  * Discard everything committed so far, and count from zero: records, losses, cut fields and pieces. Later readers of
- * this ring count from there as well. Call it before the first waymark_ring_reader_next(), or after a release. Returns
- * 0; -EAGAIN if the writer is too fast at the moment; -EIO if the ring is corrupt.
+ * this ring also count from the position of this call. Call it before the first waymark_ring_reader_next(), or after a
+ * release. Returns 0; -EAGAIN if the writer is too fast at the moment; -EIO if the ring is corrupt.
  */
 int waymark_ring_reader_clear(struct waymark_ring_reader *reader);
 /*
@@ -245,11 +245,14 @@ int waymark_ring_set_back(struct waymark_ring_set *set);
  */
 int64_t waymark_ring_set_reclaim(struct waymark_ring_set *set, uint32_t ring);
 /*
- * 1 if the memory of idle rings can be given back, else 0: in overwrite mode, rings hold records that are not read yet.
- * With poll_us, writers expect all memory. With block_us, they wait for room, but not for memory.
+ * 1 if the memory of idle rings can be given back, else 0. In overwrite mode, rings hold records that are not read yet.
+ * With poll_us, writers expect that all memory stays allocated. With block_us, writers wait for room, but not for
+ * memory.
  */
 int waymark_ring_set_may_reclaim(const struct waymark_ring_set *set);
-/* Update the heartbeat of the reader. Writers that block for room stop waiting if it is not updated for 2 s. */
+/*
+ * Update the heartbeat of the reader. Writers that block for room stop waiting if the heartbeat is not updated for 2 s.
+ */
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
 /*
  * Sleep until a writer enters a new sub-buffer of any ring, at most `timeout_us` (<= 1 s). Returns 1 if woken, 0 after
@@ -259,8 +262,8 @@ int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
 /*
  * Sleep as waymark_ring_set_wait() does, for up to WAYMARK_RING_WAIT_SETS sets. The sleep also ends when *word differs
  * from `value` (change it, then wake its futex). timeout_us -1: no limit. A writer that waits for room treats a reader
- * that sleeps here as running, and detects its crash. Returns 1 if a writer entered a sub-buffer; 0 after the timeout
- * or a change of the word; -ENOTSUP if there are too many sets, or before Linux 5.16.
+ * in this sleep as running, and detects a crash of the reader. Returns 1 if a writer entered a sub-buffer; 0 after the
+ * timeout or a change of the word; -ENOTSUP if there are too many sets, or before Linux 5.16.
  */
 #define WAYMARK_RING_WAIT_SETS 127u
 int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
@@ -281,8 +284,8 @@ void waymark_ring_set_wake(struct waymark_ring_set *set);
 /* ── claim rings: identities, and the end of processes ───────────────────────────────────────────────── */
 
 /*
- * Set the identity of the claims of this process. The process that frees the claims of ended writers assigns it. 0, 0:
- * anonymous.
+ * Set the identity of the claims of this process. The process that frees the claims of ended writers assigns the
+ * identity. 0, 0: anonymous.
  */
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
 /* Free the claims of a process that has ended (its pidfd reports the end). Returns their number. */

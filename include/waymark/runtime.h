@@ -130,9 +130,9 @@ typedef void (*waymark_probe_fn)(const struct waymark_probe_record *record, void
 int waymark_connect(const char *event, waymark_probe_fn fn, void *data);
 
 /*
- * Undo waymark_connect() with the same three arguments. When it returns 0, no thread runs fn with data, now or later:
- * data may be freed. The function waits for running callbacks and for records in progress, at most five seconds.
- * Returns 0, -ENOENT (not connected), -EINVAL, or
+ * Undo waymark_connect() with the same three arguments. After waymark_disconnect() has returned 0, no thread runs fn
+ * with data, now or later: data may be freed. The function waits for running callbacks and for records in progress, at
+ * most five seconds. Returns 0, -ENOENT (not connected), -EINVAL, or
  *   -ETIMEDOUT  fn will not be called again, but a thread may still run it: keep data. This is permanent once a signal
  *               handler or a callback has left a record by longjmp().
  * Any thread; not from a signal handler or a callback (-EDEADLK).
@@ -158,9 +158,9 @@ int waymark_snapshot(const char *reason);
 
 /*
  * End the helper thread, close its descriptors, and disable all events that sessions have enabled. Callbacks stay
- * connected. Use it before an operation that requires a single thread (unshare(CLONE_NEWUSER)) or a check for leaked
- * threads. The helper thread does not start again in this process; a forked child has its own. Returns 0; a second call
- * has no effect. Any thread; not from a signal handler.
+ * connected. Call waymark_helper_stop() before an operation that requires a single thread (unshare(CLONE_NEWUSER)), or
+ * before a check for leaked threads. The helper thread does not start again in this process; a forked child has its
+ * own. Returns 0; a second call has no effect. Any thread; not from a signal handler.
  */
 int waymark_helper_stop(void);
 

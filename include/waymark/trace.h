@@ -28,8 +28,8 @@
 #endif
 
 /*
- * `, ##__VA_ARGS__` passes all arguments on unexpanded (pp.h). It is an extension that gcc and clang support; clang
- * warns about it with -Wpedantic.
+ * `, ##__VA_ARGS__` passes all arguments on unexpanded (pp.h). The form `, ##__VA_ARGS__` is an extension that gcc and
+ * clang support; clang warns about it with -Wpedantic.
  */
 #if defined(__clang__)
 #pragma clang diagnostic push

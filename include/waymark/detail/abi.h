@@ -2,8 +2,8 @@
 /*
  * abi.h - the binary interface between instrumented programs and libwaymark.
  *
- * Everything here is an ABI: it is compiled into applications. The macros of trace.h produce these structures, and
- * libwaymark reads them. Applications include this file only through the public headers.
+ * The content of this file is an ABI, because it is compiled into applications. The macros of trace.h produce these
+ * structures, and libwaymark reads them. Applications include this file only through the public headers.
  *
  *     source line            object file                                        libwaymark (src/tracer)
  *     ───────────            ───────────                                        ───────────────────────
@@ -14,7 +14,7 @@
  *
  * One declaration can be inlined at many addresses, so there are two kinds of objects:
  * - the *descriptor* defines the event. There is one per declaration (per instantiation, in a C++ template);
- * - the *site* locates a tracepoint. There is one per address in the text; the assembler writes it.
+ * - the *site* locates a tracepoint. Each address in the text has its own site, which the assembler writes.
  *
  * Descriptors with the same provider, name and fields are one event.
  */
@@ -41,7 +41,7 @@ enum waymark_kind {
 	WAYMARK_KIND_MARKER = 1,  /* waymark_mark(): fields come from the format string in `text` */
 	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): fields as for MARKER; the format is also a label of field `msg` */
 	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched with the event of that name, records nothing */
-	/* These kinds equal EVENT, except for a mark in the schema. Tools that draw a trace use this mark. */
+	/* BEGIN, END and COUNTER equal EVENT, except for a mark in the schema, which tools that draw a trace use. */
 	/* waymark_begin(), waymark_span(): beginning of a time span of its thread; the name ends in "_begin" */
 	WAYMARK_KIND_BEGIN = 4,
 	WAYMARK_KIND_END = 5,     /* waymark_end(), end of the scope of waymark_span(): "_end" */
@@ -129,8 +129,8 @@ struct waymark_desc {
 	uint8_t kind;             /* enum waymark_kind */
 	uint8_t level;            /* enum waymark_level */
 	/*
-	 * The first recorder of the event; NULL if the event is not enabled. The library stores it with release order
-	 * and loads it with acquire order.
+	 * The first recorder of the event; NULL if the event is not enabled. The library stores the pointer with
+	 * release order, and loads it with acquire order before it uses the recorder.
 	 */
 	struct waymark_recorder *chain;
 	void *event;              /* private to the library; NULL in the object file */
@@ -154,7 +154,7 @@ struct waymark_desc {
 
 /*
  * One tracepoint in the text. All references are relative to the address of the member, so that the entry needs no
- * relocation. The assembler writes it into the section "waymark_sites".
+ * relocation. The assembler writes each entry into the section "waymark_sites".
  */
 struct waymark_site {
 	uint8_t size;             /* sizeof(struct waymark_site) = 16 */
@@ -209,8 +209,8 @@ void waymark_enter(void);
 #endif
 
 /*
- * The constructor (priority 101) and the destructor of each module call these. A second call for the same module has no
- * effect.
+ * The constructor (priority 101) of each module calls waymark_module_register(), the destructor
+ * waymark_module_unregister(). A second call for the same module has no effect.
  */
 void waymark_module_register(struct waymark_module *module);
 void waymark_module_unregister(struct waymark_module *module);

@@ -2,9 +2,9 @@
 /*
  * call.h - enter the library from an enabled block with minimal effect on the function around it.
  *
- * An ordinary call clobbers nine registers, needs an aligned stack, and ends the use of the red zone. The compiler
- * would add the cost (push, sub, mov) to the entry of the function, although a disabled event makes no call. So on
- * x86-64 the enabled block *jumps* to waymark_enter(), which jumps back:
+ * An ordinary call clobbers nine registers, needs an aligned stack, and ends the use of the red zone. With an ordinary
+ * call, the compiler would add push, sub and mov to the entry of the function, and they would run even while the event
+ * is disabled. So on x86-64 the enabled block *jumps* to waymark_enter(), which jumps back:
  *
  *     enabled block                                                waymark_enter()
  *     rax: descriptor, rdx: words, rcx: references, r11: 1f; jmp ─► skip the red zone; save; record

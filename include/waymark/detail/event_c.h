@@ -3,13 +3,14 @@
  * event_c.h - C11: map an argument to the type of a field, and to a value.
  *
  * The macros expand each argument twice. A wrapper such as wm_hex(x) must then have two different results:
- * - in the descriptor, a constant that is never evaluated. Its *type* is a pointer to a constant pointer to an array;
- *   the length of the array is the code (WMK_CODE). Its *value* is the address of the labels, or NULL;
+ * - in the descriptor, a constant that is never evaluated. The *type* of the constant is a pointer to a constant
+ *   pointer to an array; the length of the array is the code of the field (WMK_CODE). The *value* of the constant is
+ *   the address of the labels, or NULL;
  * - in the enabled block, a value.
  *
- * A wrapper distinguishes them by the size of `struct waymark_argument_context`. Each block declares this tag anew; it
- * is a tag because tags do not shadow variables. Outside of an event the tag is not declared, and a wrapper does not
- * compile.
+ * A wrapper distinguishes the descriptor from the block by the size of `struct waymark_argument_context`. Each block
+ * declares this tag anew; it is a tag because tags do not shadow variables. Outside of an event, `struct
+ * waymark_argument_context` is not declared, so a wrapper does not compile.
  */
 #ifndef WAYMARK_DETAIL_EVENT_C_H
 #define WAYMARK_DETAIL_EVENT_C_H
@@ -98,7 +99,7 @@ WMK_INLINE struct wmk_value wmk_value_double(double value)
 	return (struct wmk_value){ wmk_double_bits(value), { NULL, 0 } };
 }
 
-/* Also the value of an array, because the code of the field has its length. */
+/* Also makes the value of an array, without a length: the code of the field has the length of the array. */
 WMK_INLINE struct wmk_value wmk_value_pointer(const volatile void *value)
 {
 	return (struct wmk_value){ (uint64_t)(uintptr_t)value, { (const void *)(uintptr_t)value, 0 } };
@@ -222,14 +223,15 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_EACH(e, i, text, x) + 1
 #define WMK_EACH_MANY
 /*
- * Indices of fields, in the order of the arguments: an enumerator without a value is the previous enumerator plus 1.
- * Arguments that are not fields (log levels) have the indices after all fields.
+ * The enumerators wmk_at_<i> are the indices of fields, in the order of the arguments. In C, an enumerator without a
+ * value is the previous enumerator plus 1. Arguments that are not fields (log levels) have the indices after all
+ * fields.
  */
 #define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
 #define WMK_PLACE_MANY
 /*
- * Distinguish an array from a pointer, although most expressions convert it. Bit-fields have no __typeof__, so
- * WMK_ADDRESS keeps the type of pointers and arrays only. Arrays of char are text.
+ * Distinguish an array from a pointer, although most expressions convert an array to a pointer. Bit-fields have no
+ * __typeof__, so WMK_ADDRESS keeps the type of pointers and arrays only. Arrays of char are text.
  */
 #define WMK_ADDRESS(i, x) __builtin_choose_expr(sizeof(wmk_class_##i) == 5, (x), (int *)0)
 #define WMK_IS_ARRAY(i) (sizeof(wmk_is_array_##i) == 2)
@@ -388,8 +390,9 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
  */
 #if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
 /*
- * clang before 18 treats each `asm goto` as a jump to the labels of all other `asm goto` in the function. Such a jump
- * would skip the initialization of such variables. event_cxx.h has a function for each site instead.
+ * clang before 18 treats each `asm goto` as a jump to the labels of all other `asm goto` in the function. A jump from
+ * one span to another would skip the initialization of the variables of a span. event_cxx.h has a function for each
+ * site instead.
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	_Static_assert(0, "waymark: for waymark_span() in C, clang before 18 needs -DWAYMARK_NO_PATCH; " \

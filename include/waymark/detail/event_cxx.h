@@ -3,9 +3,9 @@
  * event_cxx.h - C++11 and later: map an argument to the type of a field, and to a value.
  *
  * Each use of a macro declares a local type (wmk_tag) that carries its texts. The descriptor is a static member of a
- * template over that tag and the types of the arguments, in an unnamed namespace. The descriptor is therefore a local
- * symbol: assembly can name its address, also in inline functions and templates. The compiler initialises it, not code
- * at program start.
+ * template over wmk_tag and the types of the arguments. The template is in an unnamed namespace. The descriptor is
+ * therefore a local symbol: assembly can name its address, also in inline functions and templates. The compiler
+ * initialises it, not code at program start.
  *
  * Arguments are evaluated within one full expression, together with the call of waymark_record(), so temporaries live
  * until the event is recorded.
@@ -173,7 +173,7 @@ template<class T, class = typename enable<is_object<T>::value>::type, class = vo
 WMK_CXX_INLINE auto evaluate(const T &v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
 /*
  * describe() and evaluate() for the arguments of events that are not formats: arrays are fields, except arrays of char,
- * which are text. In a format they are pointers.
+ * which are text. Arrays that are arguments of a format are pointers.
  */
 template<class T> argument<T> describe_field(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe_field(const T &, typename enable<is_object<T>::value>::type * = nullptr);
@@ -476,7 +476,8 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 
 /*
  * The site is in a separate function, which is inlined. clang before 18 treats each `asm goto` as a jump to the labels
- * of all other `asm goto` in the function. Such a jump would skip initializations between them.
+ * of all other `asm goto` in the function. If two sites were in one function, a jump from one to the other would skip
+ * initializations.
  */
 #define WMK_NOTED(i) \
 	[wmk_size##i] "i"(static_cast<int>(::waymark_detail::staged<wmk_arguments, i>::size)), \

@@ -150,8 +150,8 @@ __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 
 };
 
 /*
- * These functions run before the constructors and after the destructors of the program. Each object file calls them;
- * the library ignores repeated calls for one module.
+ * These functions run before the constructors and after the destructors of the program. Each object file has its own
+ * copy of the functions; the library ignores repeated calls for one module.
  */
 __attribute__((constructor(101))) static void wmk_module_begin(void)
 {
