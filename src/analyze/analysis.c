@@ -232,7 +232,7 @@ static void apply_loss(struct wmk_analysis *analysis, const struct wmk_loss *los
 			analysis->runs[i].module->lost(analysis->runs[i].state, loss);
 }
 
-/* Of a trace that grows, a loss is known only now: states are unknown from now on. */
+/* In a trace that grows, a loss is known only when its packet is read: states are unknown from the last record on. */
 static void apply_late_loss(const struct stream *stream, const struct wmk_read_stream *read)
 {
 	struct wmk_analysis *analysis = stream->analysis;

@@ -42,7 +42,10 @@ struct wmk_analyze_module {
 	void (*lost)(void *state, const struct wmk_loss *loss);                /* may be NULL */
 	/* Called at the end, and at the end of each interval. */
 	int (*result)(void *state, struct wmk_result *result);
-	/* An interval begins: set counts to 0, and keep what has begun. NULL: no intervals. */
+	/*
+	 * An interval begins: set counts to 0, and keep states, spans and requests that are not complete. NULL: no
+	 * intervals.
+	 */
 	void (*clear)(void *state);
 	void (*free)(void *state);
 };
@@ -57,15 +60,16 @@ int wmk_analysis_create(const struct wmk_analyze_module *const *modules, struct 
 void wmk_analysis_free(struct wmk_analysis *analysis);
 
 /*
- * The form for read/pipeline.h. The member `whole` is the analysis. The pipeline returns -ENODATA if the analysis has
- * one module, and the traces lack events that it needs. The message names these events, and the command that records
- * them. If the analysis has several modules, those that lack events have no result.
+ * The exporter of an analysis, for read/pipeline.h. The member `whole` is the analysis. The pipeline returns -ENODATA
+ * if the analysis has one module, and the traces lack events that it needs. The message names these events, and the
+ * command that records them. If the analysis has several modules, those that lack events have no result.
  */
 extern const struct wmk_read_exporter wmk_analysis_form;
 
 /*
- * Before the pipeline: spans are not those of applications. In each thread, a span begins with an event `from`, and
- * ends with the next event `to`. The names live as long as the analysis. -EINVAL: no module uses spans; -ENOMEM.
+ * Call this before the pipeline: the spans that this function defines replace the spans of applications. In each
+ * thread, a span begins with an event `from`, and ends with the next event `to`. `from` and `to` must live as long as
+ * the analysis. -EINVAL: no module uses spans; -ENOMEM.
  */
 int wmk_analysis_set_span(struct wmk_analysis *analysis, const char *from, const char *to);
 
@@ -81,11 +85,12 @@ struct wmk_result *wmk_analysis_result(struct wmk_analysis *analysis);
  * the reading with this error.
  */
 void wmk_analysis_set_tick(struct wmk_analysis *analysis, int (*tick)(void *data), void *data);
-/* Leave out the records of this process. The states of threads and CPUs include it. */
+/* Leave out the records of this process. The states of threads and CPUs include the process. */
 void wmk_analysis_leave_out(struct wmk_analysis *analysis, int64_t pid);
 /*
- * End the interval: `result`, for wmk_result_free(), has what was read since the last call. The next interval begins at
- * the last record. If there was no record, it begins `elapsed_ns` later. Modules that lack events have no result.
+ * End the interval: `result`, for wmk_result_free(), covers the records since the last call. The next interval begins
+ * at the last record. After an interval without a record, the next interval begins `elapsed_ns` after the begin of the
+ * empty interval. Modules that lack events have no result.
  */
 int wmk_analysis_interval(struct wmk_analysis *analysis, int64_t elapsed_ns, struct wmk_result *result);
 

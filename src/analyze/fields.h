@@ -7,7 +7,10 @@
 
 extern const struct wmk_analyze_module wmk_analyze_fields;
 
-/* Before the pipeline, if the module is the first one: only fields of this event. The name lives as long. */
+/*
+ * Select only the fields of `event`. Call this before the pipeline, if wmk_analyze_fields is the first module. `event`
+ * must live as long as the analysis.
+ */
 void wmk_fields_choose(struct wmk_analysis *analysis, const char *event);
 
 #endif

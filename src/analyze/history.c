@@ -176,7 +176,10 @@ static bool is_of_thread(const struct past *past)
 	return past->wait != WMK_WAIT_SLEEP && past->wait != WMK_WAIT_DISK;
 }
 
-/* The thread was blocked. The path continues with its waker, and returns to the thread at the begin of the wait. */
+/*
+ * The thread was blocked. The path continues with the thread that woke the blocked thread, and returns to the blocked
+ * thread at the begin of the wait.
+ */
 static void pass_wait(struct path_walk *walk, const struct past *past)
 {
 	const struct past *waker = is_of_thread(past) ? waker_of(walk, past) : NULL;

@@ -8,8 +8,8 @@
  *                  │                             │ woken by C
  *     C            └─────────────blocked──running┘
  *
- * A thread is on the path while it runs, is runnable, or waits for a timer or a disk. If it waits for another thread,
- * the path of the other thread during the wait replaces the wait.
+ * A thread is on the path while it runs, is runnable, or waits for a timer or a disk. If a thread on the path waits for
+ * another thread, the path of the other thread during the wait replaces the wait.
  *
  * Memory: WMK_HISTORY_STATES states of all threads, 14 MiB. Older states are overwritten, and then unknown. One thread.
  */

@@ -24,7 +24,9 @@ struct request {
 	int64_t pid;
 };
 
-/* A bio that was queued. A later one with the same hash replaces it, and then the earlier one has no duration. */
+/*
+ * A bio that was queued. A later bio with the same hash replaces an earlier bio. The earlier bio then has no duration.
+ */
 struct bio {
 	uint64_t dev, sector;
 	int64_t queued;                /* ns */

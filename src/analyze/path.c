@@ -94,7 +94,7 @@ void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Follow the span if it is one of the slowest. It replaces the fastest kept span. */
+/* Follow the span if it is one of the slowest. If the list is full, the span replaces the fastest span. */
 static int keep_slow(struct paths *paths, const struct wmk_analyze_span *span)
 {
 	struct path_span *slowest = paths->slowest, new = { .is = *span };

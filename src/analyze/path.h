@@ -13,8 +13,8 @@ extern const struct wmk_analyze_module wmk_analyze_path;
 void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n);
 
 /*
- * After the pipeline: write the paths as folded stacks (read/stacks.h). A thread that ended the wait of another thread
- * is below this wait. -ENOMEM; -errno: `out` cannot be written.
+ * After the pipeline: write the paths as folded stacks (read/stacks.h). In a stack, the frame of a wait is followed by
+ * the frame of the thread that ended the wait. -ENOMEM; -errno: `out` cannot be written.
  */
 int wmk_path_folded(struct wmk_analysis *analysis, FILE *out);
 

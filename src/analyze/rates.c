@@ -95,8 +95,8 @@ static int seen(void *state, const struct wmk_class *class, int64_t ns)
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Write one character for each part of the trace. Its height is the rate, relative to the greatest rate. Returns the
- * greatest rate.
+ * Write one character for each part of the trace. The height of a character is the rate of the part, relative to the
+ * greatest rate. Returns the greatest rate.
  */
 static double spark(const struct rates *rates, const struct rate *rate, int64_t length, char *text)
 {

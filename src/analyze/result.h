@@ -105,11 +105,15 @@ void wmk_result_note(struct wmk_result *result, const char *format, ...) __attri
  * column.
  */
 int wmk_result_sort(struct wmk_result *result, const char *key);
-/* Remove the rows of each table after the first `rows` ones. A note has the number of rows of such a table. */
+/*
+ * Keep the first `rows` rows of each table, and remove the other rows. For each shortened table, a note has the number
+ * of rows before the removal.
+ */
 void wmk_result_limit(struct wmk_result *result, uint32_t rows);
 /*
  * Compare the results of one analysis for two traces, for --diff. Each value has a column for `before` and a column for
- * `after`. Free the result by wmk_result_free(), even after an error. It uses titles of both results. -ENOMEM.
+ * `after`. Free the result by wmk_result_free(), even after an error. `result` refers to titles of `before` and
+ * `after`. -ENOMEM.
  */
 int wmk_result_diff(const struct wmk_result *before, const struct wmk_result *after, struct wmk_result *result);
 void wmk_result_table_free(struct wmk_result_table *table);

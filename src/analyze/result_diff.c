@@ -41,8 +41,8 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /*
- * True if one value can be computed from the values of several rows. This is not possible for averages, most quantiles,
- * and peaks.
+ * True if one value can be computed from the values of several rows. Averages, most quantiles and peaks cannot be
+ * computed from the values of rows.
  */
 static bool is_joined(const struct wmk_column *column)
 {

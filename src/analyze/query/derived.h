@@ -54,7 +54,9 @@ struct wmk_query_rows {
 struct wmk_query_row *wmk_query_rows_add(struct wmk_query_rows *rows);
 /* Set a text: a copy in the row, with U+FFFD in place of bytes that are not UTF-8. "": NULL. */
 void wmk_query_row_text(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
-/* As above, for a text that lives as long as the traces. A text that is valid UTF-8 is not copied. */
+/*
+ * Set a text that lives as long as the traces, as wmk_query_row_text() does. A text that is valid UTF-8 is not copied.
+ */
 void wmk_query_row_lasting(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
 /* Set the begin and the duration, in two columns. */
 void wmk_query_row_times(const struct wmk_query_rows *rows, struct wmk_query_row *row, unsigned column, int64_t from,

@@ -185,7 +185,7 @@ int wmk_query_place_value(const struct wmk_query_place *place, struct wmk_read_s
 
 /* ── all fields ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The members of one scope, as members of the object. */
+/* Write the members of one scope as members of the JSON object. */
 static int put_members(struct wmk_json_writer *w, struct wmk_read_stream *stream, unsigned scope)
 {
 	const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, scope);

@@ -204,7 +204,7 @@ static int fill_test(struct wmk_query_test *test, sqlite3_value *argument)
 	return err;
 }
 
-/* Make the tests of the plan. Their values are the arguments that SQLite passes. */
+/* Make the tests of the plan. The values of the tests are the arguments that SQLite passes. */
 static int make_tests(const struct virtual_cursor *cursor, int argc, sqlite3_value **argv,
 		      struct wmk_query_test **tests, uint32_t *n)
 {

@@ -9,8 +9,9 @@
  *
  *     5= 0>= | 5 | 5+          name = ?, time >= ?; rows of the column `name`, grouped by it
  *
- * SQLite evaluates constraints with NULL, with NOT and with a collation. Rows are grouped only if each used column is
- * in the order or is known to have few values. Otherwise SQLite groups them, because groups could need much memory.
+ * SQLite evaluates constraints with NULL, with NOT and with a collation. The table groups rows only if each used column
+ * belongs to the order, or is known to have few values. In other queries, SQLite groups the rows, because groups in the
+ * table could need much memory.
  */
 #ifndef WMK_ANALYZE_QUERY_PLAN_H
 #define WMK_ANALYZE_QUERY_PLAN_H

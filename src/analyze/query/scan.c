@@ -33,7 +33,7 @@ struct stream_state {
 	struct wmk_read_thread_id cpu;
 };
 
-/* The plans of a stream class. All streams of the class use them. */
+/* The plans of a stream class. All streams of the class use the same plans. */
 struct plans {
 	struct plans *next;
 	const struct wmk_ctf_stream_decoder *decoder;
@@ -156,7 +156,10 @@ static void find_times(const struct wmk_query_scan *scan, int64_t *from, int64_t
 
 /* ── event classes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Contexts that identify the thread, as in read/thread_id.h. If several exist, the last one is used. */
+/*
+ * Contexts that identify the thread, as in read/thread_id.h. If a record has several contexts of one kind, the last
+ * context is used.
+ */
 static void find_thread(const struct wmk_query_class *class, struct class_plan *plan)
 {
 	static const struct {

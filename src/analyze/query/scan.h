@@ -4,8 +4,9 @@
  *
  *     tables.h ─► wmk_query_scan_open() ─► wmk_query_scan_next() ─► wmk_query_scan_value() of each column that is used
  *
- * The position of a column in the records of an event class is computed once: a constant distance, or a place after
- * values of varying size. Only requested columns are decoded.
+ * For each event class, the position of a column in a record is determined once. The position is a constant distance
+ * from the begin of a scope, or the number of the member that a walk over the record finds. Only requested columns are
+ * decoded.
  *
  * Tests select records before rows are made. A test may be less strict than the condition of the query, because SQLite
  * evaluates the condition again. So a record passes if its value and the value of the test have different types.
@@ -46,7 +47,7 @@ void wmk_query_tests_free(struct wmk_query_test *tests, uint32_t n);
 int wmk_query_scan_next(struct wmk_query_scan *scan);
 /* The value of a column in the current record. A text is valid until the next call of a function of the scan. */
 struct wmk_query_value wmk_query_scan_value(struct wmk_query_scan *scan, uint32_t column);
-/* A number that identifies the record. It is the same in each scan of these traces. */
+/* A number that identifies the record. The number is the same in each scan of the same traces. */
 int64_t wmk_query_scan_row(const struct wmk_query_scan *scan);
 
 #endif

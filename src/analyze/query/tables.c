@@ -16,7 +16,10 @@
 
 /* ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Names of tables and functions of SQLite. An event of the same name must not hide them. */
+/*
+ * Names of tables and functions of SQLite. The table of an event with such a name must not hide a table or function of
+ * SQLite.
+ */
 static const char *const reserved[] = { "sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema",
 					"json_each",     "json_tree" };
 

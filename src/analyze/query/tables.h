@@ -8,7 +8,8 @@
  *     threads, slices, syscalls, spans    rows that are computed from several records (derived.h)
  *
  * Event classes with the same name, in all traces, share one table, which has the fields of all these classes. Fields
- * with the same name share one column. If their types differ, the column has values of several types.
+ * with the same name share one column. If fields of different types share a column, the column has values of several
+ * types.
  *
  * The columns of a table are made when the table is first used, since a trace can have thousands of events.
  */
@@ -82,7 +83,7 @@ char *wmk_query_table_declaration(const struct wmk_query_table *table);
 /* The name of a type: in SQL, or as users see it. */
 const char *wmk_query_type_sql(enum wmk_query_type type);
 const char *wmk_query_type_shown(enum wmk_query_type type);
-/* The class of a record. `trace` is the index of its trace. */
+/* The class of a record. `trace` is the index of the trace that contains the record. */
 const struct wmk_query_class *wmk_query_tables_class(const struct wmk_query_tables *tables, uint32_t trace,
 						     const struct wmk_read_stream *stream);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collect.h - the module that collects the data of a report that other modules do not have: sums over time, stacks, the
- * timeline, and losses. If a trace has at most WMK_REPORT_RECORDS records, it also collects records and their fields.
+ * timeline, and losses. If a trace has at most WMK_REPORT_RECORDS records, the module also collects records and their
+ * fields.
  */
 #ifndef WMK_ANALYZE_REPORT_COLLECT_H
 #define WMK_ANALYZE_REPORT_COLLECT_H
@@ -55,7 +56,7 @@ struct wmk_report {
 /* Draw call stacks of records. Call this before the pipeline. `callstacks` must live as long as the analysis. */
 void wmk_report_callstacks(struct wmk_report *report, struct wmk_read_callstacks *callstacks);
 
-/* The state of this module is a struct wmk_report. It must follow `sched` in a list of modules. */
+/* The state of this module is a struct wmk_report. The module must follow `sched` in a list of modules. */
 extern const struct wmk_analyze_module wmk_report_module;
 
 #endif

@@ -58,7 +58,10 @@ static void put_tracks(const struct wmk_report_timeline *timeline, FILE *out)
 	fputc(']', out);
 }
 
-/* The number of grid cells in one cell of a rest. It limits the size of the page if a trace has many threads. */
+/*
+ * Return the number of grid cells that the page joins to one cell in rows of left-out intervals. Joined cells limit the
+ * size of the page if a trace has many threads.
+ */
 static unsigned joined(const struct wmk_report_timeline *timeline)
 {
 	uint64_t n = 0;
@@ -151,7 +154,10 @@ static void put_records(const struct wmk_report *report, int64_t begin, FILE *ou
 
 /* ── stacks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A parent has at least the time of each child, and a smaller number. So parents precede their children. */
+/*
+ * The time of a parent is at least the time of each child, and the index of a parent is smaller than the index of a
+ * child. So parents precede their children.
+ */
 static int by_time(const void *left, const void *right, void *data)
 {
 	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
