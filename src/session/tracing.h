@@ -323,8 +323,8 @@ struct wmk_session_options {
 	bool all_users;                  /* record applications of all users; else only those of `uid` */
 	const char *trace_name;          /* in the metadata; NULL: the name of the session */
 	/*
-	 * Copied. `shm_path`: parent of a new directory, or (`shm`) the existing directory; "" or NULL: rings are in
-	 * anonymous memory.
+	 * Copied. With WMK_SHM_NEW, `shm_path` is the parent of a new directory; else `shm_path` is the existing
+	 * directory. "" or NULL: rings are in anonymous memory.
 	 */
 	struct wmk_ctl_settings settings;
 	/* of a restored session; NULL: the first chunk */

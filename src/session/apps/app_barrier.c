@@ -168,7 +168,10 @@ static bool is_asleep(struct app *app, unsigned *budget)
 	return rests && now - app->idle_since >= REST_MS;
 }
 
-/* The application has sent data, or has read some: this shard has to act next. */
+/*
+ * True if the shard must act next, not the application. The application has sent data, or its socket has room for
+ * queued data of the shard.
+ */
 static bool is_heard_next(const struct app *app)
 {
 	struct pollfd fd = { .fd = app->socket, .events = (short)(app->writing ? POLLIN | POLLOUT : POLLIN) };
@@ -296,7 +299,10 @@ static struct shard_barrier *rounds_post(struct wmk_tracing *tracing, struct bar
 	return rounds;
 }
 
-/* Under the lock of the barrier, which is released meanwhile. False: no change within `ms`. */
+/*
+ * Wait until the barrier changes. Returns false if the barrier does not change within `ms`. The lock of the barrier is
+ * held on entry and on return, and released while the function waits.
+ */
 static bool wait_a_moment(struct barrier *u, unsigned ms)
 {
 	const struct timespec end = wmk_deadline((int)ms);

@@ -351,7 +351,10 @@ static int collect_if_new(struct syscalls_message *t, struct news *news)
 	return t->n == WMK_KERNEL_SEND_MAX || t->bytes >= SEND_BYTES ? send_collected(t) : 0;
 }
 
-/* Collect both directions of a call if a rule selects either: the consumer daemon then knows the state of both. */
+/*
+ * Collect the entry and the exit of a system call if a rule selects the entry or the exit. The consumer daemon then
+ * knows both directions.
+ */
 static int collect_call(struct syscalls_message *t, unsigned abi, unsigned number)
 {
 	struct news both[2] = { { .way = { (uint16_t)abi, (uint16_t)number, false } },

@@ -46,8 +46,8 @@ struct class_key {
 };
 
 /*
- * Also stores the kin of the wanted class: the table calls class_equals() for each class with the same hash until
- * class_equals() returns 1.
+ * Return 1 if the class is the wanted class. The hash table calls class_equals() for each class with the same hash
+ * until class_equals() returns 1. So class_equals() also finds and stores the kin of the wanted class.
  */
 static int class_equals(struct cds_lfht_node *node, const void *key)
 {

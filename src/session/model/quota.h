@@ -17,7 +17,7 @@ uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
 int wmk_quota_rings_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already);
 void wmk_quota_rings_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
 /*
- * Charge `asked` bytes of a session's traces to the owner's quota. If `asked` is 0, charge the rest of the owner's
+ * Charge `asked` bytes of a session's traces to the owner's quota. If `asked` is 0, charge the free part of the owner's
  * quota, but at most the limit of one session. *taken is the amount to uncharge later; 0 if there is no limit for
  * users. -EDQUOT: the limit is reached.
  */
