@@ -7,9 +7,9 @@
  * the client was freed.
  *
  * A client that is neither root nor the daemon's user is foreign. A worker checks the permission of a foreign client at
- * its first request, because the check may wait for the user database. Until a worker has checked its permission, a
- * foreign client occupies a connection. So the number of foreign clients is bounded, and a timeout closes foreign
- * clients without a request. Clients of root do not count against the limit of foreign clients.
+ * its first request, because the check may wait for the user database. A foreign client occupies a connection before a
+ * worker has checked the permission of the client. So the number of foreign clients is bounded, and a timeout closes
+ * foreign clients without a request. Clients of root do not count against the limit of foreign clients.
  */
 #include "sessiond/clients.h"
 

@@ -588,10 +588,11 @@ int wmk_command_list_apps(struct command_request *cmd)
 {
 	const struct wmk_ctl_list_apps *request = cmd->request;
 	struct wmk_ctl_apps *reply = cmd->reply;
+	/* The list shows an event as enabled if a session of this user enables the event (root: of any user). */
 	const uid_t uid = cmd->peer->uid;
 	int err = *request->pattern ? wmk_pattern_check(request->pattern) : 0;
 
-	/* A client of root's daemon records applications of all users, but sees only its own sessions in the list. */
+	/* The list has the applications of all users, because a session of root's daemon records all users. */
 	return err < 0 ? err
 		       : wmk_tracing_list_apps(cmd->commands->tracing, request, (uid_t)-1, uid == 0 ? (uid_t)-1 : uid,
 					       &reply->apps, &cmd->arena);

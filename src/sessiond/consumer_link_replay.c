@@ -180,7 +180,9 @@ static void rings_are_gone(struct wmk_consumer_link *link, struct wmk_replay_tra
 	const struct wmk_consumerd_channel *channels;
 	struct wmk_arena arena = { 0 };
 
-	/* Count only once: if an earlier answer has removed the rings, their counts are included already. */
+	/*
+	 * Add the counts of the rings only once: an earlier answer that removed the rings has added the counts already.
+	 */
 	if (*rings_at(trace, request->rings) &&
 	    wmk_object_decode(&wmk_consumerd_report_object, request->reply, request->reply_len, &report, &arena) == 0) {
 		channels = report.channels.items;
