@@ -315,8 +315,8 @@ static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 }
 
 /*
- * Measure the files of the other side, unless the process of the other side has published its count. If both processes
- * measure at the same time, the count of the other process is kept.
+ * Measure the files that the other consumer daemon writes, unless that daemon has published its count. If both consumer
+ * daemons measure at the same time, the count of the other daemon is kept.
  */
 static int measure_other(struct wmk_store_budget *budget, const char *path)
 {
@@ -381,7 +381,9 @@ int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path)
 
 	if (err < 0 || !budget->page)
 		return err;
-	/* Streams of the open chunk were written meanwhile, and these bytes do not belong to the deleted chunks. */
+	/*
+	 * `added`: bytes written to the open chunk during the measurement, which do not belong to the deleted chunks.
+	 */
 	const uint64_t added = atomic_load_explicit(&budget->written, memory_order_relaxed) - written,
 		       now = atomic_load_explicit(&budget->used, memory_order_relaxed);
 
