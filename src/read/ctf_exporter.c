@@ -583,7 +583,7 @@ static int ctf_end(void *data, struct wmk_print_text *out)
 		err = close_file(stream);
 	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_write(&stream->index);
-	/* All data has been written. Only the indexes have to be renamed. */
+	/* All data has been written. Rename the indexes to their final names. */
 	for (struct output_stream *stream = whole->streams; stream && err >= 0; stream = stream->next)
 		err = wmk_read_index_builder_name(&stream->index);
 	return err;

@@ -46,11 +46,11 @@ struct wmk_read_follow {
 /* Callbacks to the user. */
 struct wmk_read_live_ops {
 	wmk_read_damage damage;    /* `stream` is NULL for damage of a trace as a whole */
-	/* Before the first stream of the trace is read. Negative: following ends with this error. */
+	/* Called before the first stream of the trace is read. Negative: following ends with this error. */
 	int (*opened)(void *data, struct wmk_read_trace *trace);
-	/* The stream's `user` is no longer needed. */
+	/* Called when the stream's `user` is no longer needed. */
 	void (*leaving)(void *data, struct wmk_read_stream *stream);
-	/* After the last stream of the trace. */
+	/* Called after the last stream of the trace. */
 	void (*closing)(void *data, const struct wmk_read_trace *trace);
 	void *data;
 };

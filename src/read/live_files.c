@@ -119,7 +119,10 @@ static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A crashed writer leaves the file `.live`; another writer continues soon. */
+/*
+ * If a writer crashes, the file `.live` remains, and another writer continues soon. A trace with this file therefore
+ * counts as written for NEXT_WRITER_NS after the crash.
+ */
 static bool is_written(struct live_trace *source)
 {
 	const uint64_t now = wmk_clock_monotonic();

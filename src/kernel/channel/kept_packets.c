@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kept_packets.c - packets of system calls that overwrite mode keeps (see kept_packets.h). A BPF ring buffer cannot
- * drop its oldest records. The reader therefore drains the BPF ring buffer continuously, and drops the oldest kept
- * packets.
+ * drop its oldest records. The reader therefore moves records from the BPF ring buffer to kept packets continuously,
+ * and drops the oldest kept packets.
  */
 #include "kernel/channel/kept_packets.h"
 

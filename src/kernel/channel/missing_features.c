@@ -93,7 +93,7 @@ void wmk_kmissing_try_files(int root, int instance, const char *btf, struct wmk_
 	lacks->err[WMK_KFEATURE_SUBBUFS] = try_write(instance, "buffer_subbuf_size_kb", A_SUBBUF_KIB);
 }
 
-/* A CPU that goes offline meanwhile is no failure. */
+/* If the instance has no files of the current CPU (-ENOENT), mapping counts as available. */
 static int try_mapping(int instance)
 {
 	const int cpu = sched_getcpu();

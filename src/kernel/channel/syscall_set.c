@@ -264,7 +264,8 @@ static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
 }
 
 /*
- * Replaces the set of processes in which BPF records. A process in the old and the new set is recorded without a gap.
+ * Replaces the set of processes in which BPF records. A process that is in both the old set and the new set is recorded
+ * without a gap.
  */
 static int narrow(const struct wmk_kreader *reader, const struct wmk_syscalls_wanted *wanted)
 {

@@ -10,7 +10,7 @@
  *
  * The kernel's text never rejects a record that the expressions accept. If the text is equivalent to the expressions,
  * no program is needed. The text has the kernel's names and values (event_names.h): `next_prio < -20` becomes
- * `next_prio < 80 && next_prio >= -2147483548`. The second test excludes values that wrap around.
+ * `next_prio < 80 && next_prio >= -2147483548`. The test with `>=` excludes values that wrap around.
  *
  * Contexts: the text contains $ctx.tid, $ctx.cpu_id and $ctx.procname where possible (common_pid, CPU, COMM). A program
  * can read tid and cpu_id in any channel, and another context only in a channel with this context.

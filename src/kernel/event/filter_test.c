@@ -250,7 +250,8 @@ struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const str
 					: by_shortcut(operand, &parsed);
 	/*
 	 * Outside of the fixed part, the kernel compares a text without a NUL only up to the length of the text. The
-	 * kernel compares an empty text with unrelated bytes. The test is therefore not exact.
+	 * kernel compares an empty text with unrelated bytes. The test of a text outside of the fixed part is therefore
+	 * not exact.
 	 */
 	if (operand->is_far)
 		return test(false, "%s == \"%s\"", operand->name, parsed.plain);

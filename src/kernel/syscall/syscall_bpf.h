@@ -93,8 +93,8 @@ void wmk_syscalls_close(struct wmk_syscalls *calls);
 void wmk_syscalls_want(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number, bool wanted);
 int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed);
 /*
- * Record only these processes; `all`: record every process, regardless of the set. A process that stays in the set is
- * recorded throughout.
+ * Record only these processes; `all`: record every process, regardless of the set. A process that is in the set before
+ * and after the call is recorded without a gap.
  */
 int wmk_syscalls_follow_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n, bool all);
 /*

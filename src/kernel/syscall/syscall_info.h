@@ -145,7 +145,7 @@ bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg);
 
 void wmk_syscall_plan(const struct wmk_syscall *call, const struct wmk_syscalls_limits *limits,
 		    struct wmk_syscalls_plan *plan);
-/* Add a copy if there is a free place. */
+/* Add a copy to `copies` if an entry is free. */
 void wmk_syscall_add_copy(struct wmk_syscalls_copy copies[WMK_SYSCALLS_PARTS], const struct wmk_syscalls_copy *copy);
 
 #endif

@@ -73,8 +73,8 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 		default:
 			view.life = version;
 			/*
-			 * A name that the scan saw can be newer than `ts`. The event of the next renaming has the name
-			 * before the renaming.
+			 * A name that the scan saw can be newer than `ts`. The event of the next renaming has the old
+			 * name, which is the name at `ts`.
 			 */
 			if (!view.comm)
 				view.comm = version->kind == WMK_KTASK_WALK && later.comm && !view.has_exited

@@ -13,8 +13,8 @@
  * Events may be noted in any order: events of one CPU are ordered, but events of two CPUs are not. The state at a time
  * follows from the latest version before this time. The state that the scan of /proc saw also applies to the past, back
  * to the previous event of that number. After each task_newtask event of a thread number, this number denotes the new
- * task. An exited task keeps its name until the next task_newtask of its number, because the last records of a task
- * follow its exit (for example, the switch to the next task).
+ * task. An exited task keeps its name until the next task_newtask of its number. The last records of a task follow its
+ * exit, for example the switch to the next task, and need the name.
  *
  * Priorities and namespaces are those of the first look-up, as no event reports their changes. A task that exited
  * before the look-up gets the values that a fork inherits from the parent. A number without any event or scan is looked

@@ -157,8 +157,8 @@ int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part)
 }
 
 /*
- * The kernel empties the buffer when the file `trace`, the text form of the buffer, is opened with O_TRUNC. A part in
- * use becomes invalid.
+ * The kernel empties the buffer when the file `trace`, the text form of the buffer, is opened with O_TRUNC. A part that
+ * was returned and not released becomes invalid.
  */
 int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance)
 {
