@@ -270,7 +270,7 @@ struct waymark_ctl_sessions_options {
 	const char *glob;
 	/*
 	 * STOP, DESTROY: return when the session has stopped. The session daemon then writes the last records. The
-	 * counts of the result do not include these records.
+	 * counts of the result do not include the last records.
 	 */
 	bool no_wait;
 };
@@ -298,21 +298,25 @@ struct waymark_ctl_snapshot_options {
 	size_t size;
 	const char *session;
 	/*
-	 * The name of a snapshot is NAME-DATE-NUMBER. If NULL or "", record uses the name of the output, and add_output
-	 * uses "snapshot".
+	 * The name of a snapshot is NAME-DATE-NUMBER. If `name` is NULL or "", waymark_ctl_snapshot_record() uses the
+	 * name of the output, and waymark_ctl_snapshot_add_output() uses "snapshot".
 	 */
 	const char *name;
-	/* The directory in which snapshots are created, absolute. If NULL or "", record uses the path of the output. */
+	/*
+	 * The directory in which snapshots are created, absolute. If `path` is NULL or "",
+	 * waymark_ctl_snapshot_record() uses the path of the output.
+	 */
 	const char *path;
 	/*
-	 * Limit for the streams of a snapshot, in bytes: each ring contributes its newest sub-buffers. If 0, record
-	 * uses the limit of the output, and add_output sets no limit.
+	 * Limit for the streams of a snapshot, in bytes: each ring contributes its newest sub-buffers. If max_size is
+	 * 0, waymark_ctl_snapshot_record() uses the limit of the output, and waymark_ctl_snapshot_add_output() sets no
+	 * limit.
 	 */
 	uint64_t max_size;
 	/*
-	 * record: the reason for the snapshot, and the process that the snapshot concerns. The environment of the trace
-	 * contains the reason as snapshot_reason, and the process as snapshot_program and snapshot_pid. UTF-8, at most
-	 * 127 and 255 bytes; NULL: none.
+	 * Only for waymark_ctl_snapshot_record(): the reason for the snapshot, and the process that the snapshot
+	 * concerns. The environment of the trace contains the reason as snapshot_reason, and the process as
+	 * snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL: none.
 	 */
 	const char *reason, *program;
 	uint64_t pid;
@@ -423,10 +427,10 @@ struct waymark_ctl_channel_options {
 	uint32_t allocation;         /* enum waymark_ctl_allocation */
 	uint32_t preallocation;      /* enum waymark_ctl_preallocation */
 	/*
-	 * User domain, PER_CPU. If 0, applications wake the consumer daemon. Otherwise, the consumer daemon reads at
-	 * this interval, 1 ms to 60 s. Recording then makes no system call, and all memory is allocated at once. A
-	 * record that would need a system call is lost and counted: a record above 16 KiB, or one of a thread without
-	 * restartable sequences. Excludes blocking_us.
+	 * User domain, PER_CPU. If poll_us is 0, applications wake the consumer daemon. If poll_us is greater, the
+	 * consumer daemon reads every poll_us microseconds (1 ms to 60 s). Recording then makes no system call, and all
+	 * memory is allocated at once. A record that would need a system call is lost and counted: a record above 16
+	 * KiB, or one of a thread without restartable sequences. Excludes blocking_us.
 	 */
 	uint64_t poll_us;
 	/* DISCARD: idle time until a buffer gives its memory back, at least 1000; 0: never. Excludes blocking_us */
@@ -503,7 +507,7 @@ struct waymark_ctl_apps_options {
 	const char *pattern;         /* of the events that are listed; NULL or "": all */
 	uint64_t pid;                /* 0: all */
 };
-/* List applications. Options NULL: all of them, without events. */
+/* List applications. Options NULL: list all applications, without their events. */
 int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps_options *options,
 			  struct waymark_ctl_result **result);
 
@@ -545,8 +549,8 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 /* ── saving: save sessions to files, and load them ────────────────────────────────────────────────────────── */
 
 /*
- * A saved session is a JSON file with the members of waymark_ctl_result_json() that define the session. The file
- * contains neither counts nor the state.
+ * A saved session is a JSON file with the members of waymark_ctl_result_json() that define the session. The JSON file
+ * does not contain the counts and the state of the session.
  */
 
 /* Options of waymark_ctl_save(). */

@@ -136,8 +136,8 @@ enum waymark_ctl_rotation_part {
 };
 
 /*
- * The version of the Common Trace Format of the metadata. Every reader supports 1.8. Records have the same bytes in
- * both versions.
+ * The version of the Common Trace Format of the metadata. Every reader supports 1.8. Records have the same bytes in CTF
+ * 1.8 and in CTF 2.
  */
 enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
 /*
@@ -223,8 +223,8 @@ struct waymark_ctl_relay_info {
 /* ── snapshots: record what the buffers of a session hold ── */
 
 /*
- * Channels in overwrite mode hold the newest records. A snapshot copies these records to a separate trace, while
- * recording continues without a loss. A session that was created with `snapshot` writes nothing else.
+ * Channels in overwrite mode hold the newest records. A snapshot copies the newest records to a separate trace, while
+ * recording continues without a loss. A session that was created with `snapshot` writes only snapshots.
  */
 
 /* A snapshot that was recorded. */
@@ -325,8 +325,8 @@ unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const
  */
 const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
 /*
- * Applications that have not confirmed a change in time, without their events. These applications still apply the
- * change as soon as they can.
+ * Applications that have not confirmed a change in time, without their events. An application in this list still
+ * applies the change as soon as it can.
  */
 unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
 				       const struct waymark_ctl_app_info *const **apps);

@@ -64,9 +64,10 @@ struct waymark_ring_options {
 	uint64_t prefault;         /* bytes of the CPU rings to allocate at creation, at least one sub-buffer each */
 	uint8_t uuid[16];
 	/*
-	 * If 0, writers wake the reader. Otherwise, the reader polls the rings at this interval, and writers make no
-	 * system call. A record that would need a system call (larger than 16 KiB, no restartable sequences) is lost
-	 * and counted. All memory of the CPU rings is accessible from the beginning. Excludes block_us and PER_SET.
+	 * If poll_us is 0, writers wake the reader. If poll_us is greater, the reader polls the rings every poll_us
+	 * microseconds, and writers make no system call. A record that would need a system call (larger than 16 KiB, no
+	 * restartable sequences) is lost and counted. All memory of the CPU rings is accessible from the beginning.
+	 * Excludes block_us and PER_SET.
 	 */
 	uint32_t poll_us;
 	uint32_t allocation;       /* enum waymark_ring_allocation */
@@ -203,10 +204,11 @@ uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *reader);
 /* Return the number of bytes committed so far: a cheap check for new records. */
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 /*
- * Resume where an earlier reader stopped. Call it before the first waymark_ring_reader_next(). Everything before `pos`
- * (the end of any piece, begin_pos + len) has been processed. The next piece gets the sequence number `sequence`, and
- * its records are not older than `last_ts` (end_ts of the last piece). `pos`, `sequence` and `last_ts` come from the
- * data that the earlier reader wrote. Stores the number of records before `pos` in *records (may be NULL).
+ * Resume where an earlier reader stopped. Call it before the first waymark_ring_reader_next(). `pos` is the end of a
+ * piece (begin_pos + len): all records before `pos` have been processed. The next piece gets the sequence number
+ * `sequence`, and its records are not older than `last_ts` (end_ts of the last piece). `pos`, `sequence` and `last_ts`
+ * come from the data that the earlier reader wrote. Stores the number of records before `pos` in *records (may be
+ * NULL).
  *
  * Returns 0; -EINVAL if there is no such position; -ESTALE if the data after `pos` has been released to writers.
  * Returns 1 if *records counts only to the beginning of the sub-buffer; the next piece then has the exact number.
@@ -271,8 +273,8 @@ int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, con
 /*
  * Sleep as waymark_ring_sets_wait() does. In discard mode, any record also ends the sleep: a record that was committed
  * since the last call of a wait function, or a later record. A membarrier(2) of all CPUs precedes the sleep and takes
- * about 10 ms. The first writer then makes a futex wake. Also returns -ENOTSUP if the kernel refuses the membarrier
- * (nohz_full CPUs).
+ * about 10 ms. During the sleep, the first writer calls futex(2) to wake the reader. Also returns -ENOTSUP if the
+ * kernel refuses the membarrier (nohz_full CPUs).
  */
 int waymark_ring_sets_wait_record(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word,
 				  uint32_t value, int64_t timeout_us);

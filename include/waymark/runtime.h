@@ -133,8 +133,8 @@ int waymark_connect(const char *event, waymark_probe_fn fn, void *data);
  * Undo waymark_connect() with the same three arguments. After waymark_disconnect() has returned 0, no thread runs fn
  * with data, now or later: data may be freed. The function waits for running callbacks and for records in progress, at
  * most five seconds. Returns 0, -ENOENT (not connected), -EINVAL, or
- *   -ETIMEDOUT  fn will not be called again, but a thread may still run it: keep data. This is permanent once a signal
- *               handler or a callback has left a record by longjmp().
+ *   -ETIMEDOUT  fn will not be called again, but a thread may still run it: keep data. Once a signal handler or a
+ *               callback has left a record by longjmp(), every later disconnection returns -ETIMEDOUT.
  * Any thread; not from a signal handler or a callback (-EDEADLK).
  */
 int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);

@@ -14,9 +14,10 @@
  *     waymark_span(shop, order, id);                                  ... from here to the end of the scope
  *     waymark_counter(shop, queue, length);                           a number that changes
  *
- * A disabled tracepoint is at most two instructions that do nothing: no load, no branch. With WAYMARK_NO_PATCH it is a
- * load and a branch. Arguments are evaluated only while the event is enabled, and then once. All macros may be used in
- * any thread, in signal handlers, in inline functions and templates, in executables and libraries.
+ * A disabled tracepoint is at most two instructions that do nothing: no load, no branch. With WAYMARK_NO_PATCH, a
+ * disabled tracepoint is a load and a branch. Arguments are evaluated only while the event is enabled, and then once.
+ * All macros may be used in any thread, in signal handlers, in inline functions and templates, in executables and
+ * libraries.
  */
 #ifndef WAYMARK_TRACE_H
 #define WAYMARK_TRACE_H

@@ -14,7 +14,8 @@
  *
  * One declaration can be inlined at many addresses, so there are two kinds of objects:
  * - the *descriptor* defines the event. There is one per declaration (per instantiation, in a C++ template);
- * - the *site* locates a tracepoint. Each address in the text has its own site, which the assembler writes.
+ * - the *site* locates a tracepoint. Each address at which the declaration is inlined has its own site. The assembler
+ *   writes the site.
  *
  * Descriptors with the same provider, name and fields are one event.
  */
@@ -41,7 +42,9 @@ enum waymark_kind {
 	WAYMARK_KIND_MARKER = 1,  /* waymark_mark(): fields come from the format string in `text` */
 	WAYMARK_KIND_TEXT = 2,    /* waymark_logf(): fields as for MARKER; the format is also a label of field `msg` */
 	WAYMARK_KIND_GUARD = 3,   /* wm_enabled(): patched with the event of that name, records nothing */
-	/* BEGIN, END and COUNTER equal EVENT, except for a mark in the schema, which tools that draw a trace use. */
+	/*
+	 * BEGIN, END and COUNTER equal EVENT, except for a mark in the schema. Tools that draw a trace use this mark.
+	 */
 	/* waymark_begin(), waymark_span(): beginning of a time span of its thread; the name ends in "_begin" */
 	WAYMARK_KIND_BEGIN = 4,
 	WAYMARK_KIND_END = 5,     /* waymark_end(), end of the scope of waymark_span(): "_end" */
@@ -99,16 +102,16 @@ struct waymark_labels {
 };
 
 /*
- * One field. With WAYMARK_F_NAMED, `name` is its name. Otherwise `name` is the source text of the argument, from which
- * the library derives the field name (docs/instrument.md):
+ * One field. With WAYMARK_F_NAMED, `name` is the name of the field. Otherwise `name` is the source text of the
+ * argument, from which the library derives the field name (docs/instrument.md):
  * - an identifier is the name; for a.m or a->m it is the last member;
  * - in wm_field(type, name, expr) it is the second argument, in wm_named("x", v) the quoted name;
  * - in wm_enum(), wm_flags(), wm_unit() and wm_media() it comes from the second argument;
  * - in wm_hex(v) and the other wrappers it comes from the first argument;
  * - otherwise it is argN.
  *
- * If `unit` or `media` is NULL, the library also takes it from this text: from wm_unit("ms", v) or
- * wm_media("image/png", p, len).
+ * If `unit` or `media` is NULL, the library takes the unit or the media type from the source text of the argument: from
+ * wm_unit("ms", v) or wm_media("image/png", p, len).
  */
 struct waymark_field {
 	uint8_t type;      /* enum waymark_type */
@@ -129,8 +132,8 @@ struct waymark_desc {
 	uint8_t kind;             /* enum waymark_kind */
 	uint8_t level;            /* enum waymark_level */
 	/*
-	 * The first recorder of the event; NULL if the event is not enabled. The library stores the pointer with
-	 * release order, and loads it with acquire order before it uses the recorder.
+	 * The first recorder of the event; NULL if the event is not enabled. The library stores `chain` with release
+	 * order, and loads `chain` with acquire order before it uses the recorder.
 	 */
 	struct waymark_recorder *chain;
 	void *event;              /* private to the library; NULL in the object file */

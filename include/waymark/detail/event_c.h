@@ -9,8 +9,8 @@
  * - in the enabled block, a value.
  *
  * A wrapper distinguishes the descriptor from the block by the size of `struct waymark_argument_context`. Each block
- * declares this tag anew; it is a tag because tags do not shadow variables. Outside of an event, `struct
- * waymark_argument_context` is not declared, so a wrapper does not compile.
+ * declares this structure tag anew. A tag is used because the declaration of a tag does not shadow a variable. Outside
+ * of an event, `struct waymark_argument_context` is not declared, so a wrapper does not compile.
  */
 #ifndef WAYMARK_DETAIL_EVENT_C_H
 #define WAYMARK_DETAIL_EVENT_C_H
@@ -99,7 +99,10 @@ WMK_INLINE struct wmk_value wmk_value_double(double value)
 	return (struct wmk_value){ wmk_double_bits(value), { NULL, 0 } };
 }
 
-/* Also makes the value of an array, without a length: the code of the field has the length of the array. */
+/*
+ * Makes the value of a pointer or of an array. The value has no length: the code of the field has the length of the
+ * array.
+ */
 WMK_INLINE struct wmk_value wmk_value_pointer(const volatile void *value)
 {
 	return (struct wmk_value){ (uint64_t)(uintptr_t)value, { (const void *)(uintptr_t)value, 0 } };
@@ -385,8 +388,9 @@ WMK_INLINE void wmk_span_leave(struct waymark_desc *const *end)
 }
 
 /*
- * Record the begin event. If the end event is enabled, a variable keeps its descriptor until its scope is left. The
- * arguments are expanded a second time for the log level, which both events share.
+ * Record the begin event. If the end event is enabled, the variable wmk_span_<n> holds the descriptor of the end event
+ * until the scope of waymark_span() ends. The arguments are expanded a second time for the log level, which both events
+ * share.
  */
 #if defined(__clang__) && __clang_major__ < 18 && !defined(WAYMARK_NO_PATCH)
 /*

@@ -162,8 +162,8 @@ template<class T> struct argument<T, wrapped> : T {
 #include <waymark/detail/objects_cxx.h>
 
 /*
- * Scalars are passed by value. A static constant then needs no definition, and a bit-field needs no reference. Objects
- * are passed by reference.
+ * Scalars are passed by value: passing by value needs neither a definition of a static constant nor a reference to a
+ * bit-field. Objects are passed by reference.
  */
 template<class T> argument<T> describe(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe(const T &, typename enable<is_object<T>::value>::type * = nullptr);
@@ -279,7 +279,10 @@ constexpr int staged_size(unsigned type, unsigned elem)
 	return type == WAYMARK_T_ENUM || type == WAYMARK_T_FLAGS ? WMK_STAGED_SIZE(elem) : WMK_STAGED_SIZE(type);
 }
 
-/* The arguments of an event. The template arguments are void, then the result type of describe() for each. */
+/*
+ * The arguments of an event. The first template argument is void. The others are the result types of describe() for the
+ * arguments of the event.
+ */
 template<class Void, class... A> struct arguments {
 	enum : unsigned {
 		n = sizeof...(A),
@@ -530,8 +533,8 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 		e, e##__VA_ARGS__)
 
 /*
- * Record the begin event. If the end event is enabled, an object keeps its descriptor until its scope is left. Both
- * events have the same log level.
+ * Record the begin event. If the end event is enabled, the object wmk_span_<n> holds the descriptor of the end event
+ * until the scope of waymark_span() ends. Both events have the same log level.
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	const ::waymark_detail::scope wmk_span_##n{ __extension__ ({ \

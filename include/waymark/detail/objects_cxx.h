@@ -35,7 +35,7 @@ template<class T, unsigned type_, unsigned count_> struct elements : description
 template<class T, size_t n> struct array_argument : elements<T, WAYMARK_T_ARRAY, n> { };
 template<class T> struct array_argument<T, 0> : elements<T, WAYMARK_T_SEQ, 0> { };
 
-/* The number of elements if it is a template argument and the object holds nothing but the elements; else 0. */
+/* The number of elements, if a template argument gives this number and the object holds only the elements; else 0. */
 template<class T> struct fixed_length { enum : size_t { value = 0 }; };
 template<template<class, size_t> class Array, class T, size_t n> struct fixed_length<Array<T, n> > {
 	enum : size_t { value = n <= UINT32_MAX && sizeof(Array<T, n>) == n * sizeof(T) ? n : 0 };
