@@ -27,7 +27,10 @@ struct wmk_step {
 	const struct wmk_analyze_thread *thread;
 	int64_t from, to;              /* ns */
 	uint8_t state;                 /* enum wmk_thread_state, without WMK_ABSENT */
-	/* BLOCKED: reason of the wait. RUNNABLE: reason of the wait before the wake-up; NONE: it was preempted. */
+	/*
+	 * BLOCKED: reason of the wait. RUNNABLE: reason of the wait before the wake-up; WMK_WAIT_NONE: the thread was
+	 * preempted.
+	 */
 	uint8_t wait;
 	/* this step replaces the wait before the RUNNABLE step with this number; UINT32_MAX: no wait */
 	uint32_t inside;

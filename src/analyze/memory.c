@@ -12,7 +12,7 @@
 
 #define ORDER_MAX 31
 
-/* Pages of a process (-1: unknown), or of an order. */
+/* Counts of one process (process number -1: unknown), or of one order. */
 struct pages {
 	struct wmk_read_slot slot;
 	uint64_t allocations, frees;   /* number of records */

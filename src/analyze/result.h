@@ -62,7 +62,7 @@ struct wmk_result_table {
 	struct wmk_cell *cells;        /* n_rows * n_columns */
 	uint32_t n_rows, cap_rows;
 	struct wmk_result *result;
-	/* Of a comparison: the columns, which the table owns, and their names. */
+	/* Only in a table of a comparison: the columns and their names, which the table owns. */
 	struct wmk_column *made;
 	char **texts;
 	uint32_t n_texts, cap_texts;

@@ -41,8 +41,8 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /*
- * True if one value can be computed from the values of several rows. Averages, most quantiles and peaks cannot be
- * computed from the values of rows.
+ * True if the values of several rows can be combined into one value. Averages, most quantiles and peaks cannot be
+ * combined.
  */
 static bool is_joined(const struct wmk_column *column)
 {
@@ -89,8 +89,11 @@ static void add_column(struct differ *differ, struct wmk_column *columns, const 
 }
 
 /*
- * Make the columns of the comparison: the keys; two columns for each value, before and after; the percentage of the
- * change for each shown value; and the absolute difference, by which the rows are sorted.
+ * Make the columns of the comparison:
+ * - the keys;
+ * - two columns for each value: before and after;
+ * - the percentage of the change of each shown value;
+ * - the absolute difference, which orders the rows.
  */
 static int make_columns(struct differ *differ)
 {

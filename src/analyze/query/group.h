@@ -20,8 +20,8 @@ struct wmk_query_order {
 };
 
 /*
- * Read all records of the scan. The caller still owns the scan. `columns`: the columns that are used. The rows are
- * sorted by `order`, which also contains used columns. With `distinct`, each distinct row is returned once. -ENOMEM.
+ * Read all records of the scan. The caller still owns the scan. `columns`: the used columns. The rows are sorted by
+ * `order`, which contains only columns of `columns`. With `distinct`, each distinct row is returned once. -ENOMEM.
  */
 int wmk_query_group_make(struct wmk_query_scan *scan, const uint32_t *columns, uint32_t n_columns,
 			 const struct wmk_query_order *order, uint32_t n_order, bool distinct,

@@ -14,8 +14,9 @@ struct wmk_query_names {
 /* A copy with U+FFFD in place of bytes that are not UTF-8. The caller frees the copy. NULL: no memory. */
 char *wmk_query_names_clean(const char *name);
 /*
- * Add a name to the set. An empty name, or a name that the set already has, gets the prefix. If this name is not unique
- * either, it gets the suffix "_2", then "_3". Returns the name, which belongs to the set. NULL: no memory.
+ * Add a name to the set. An empty name becomes PREFIX. A name NAME that the set already has becomes PREFIX_NAME. If the
+ * set has PREFIX_NAME too, the name becomes PREFIX_NAME_2, then PREFIX_NAME_3. Returns the name, which belongs to the
+ * set. NULL: no memory.
  */
 const char *wmk_query_names_add(struct wmk_query_names *names, const char *name, const char *prefix);
 void wmk_query_names_free(struct wmk_query_names *names);

@@ -38,9 +38,9 @@ static bool is_tested(const struct wmk_query_column *column, int compare)
 }
 
 /*
- * Set the expected part of the records that remains, and the cost. Only conditions on the time reduce the part that is
- * read. Two conditions with OR must not cost less than one scan of all records. Otherwise SQLite would read the trace
- * twice, and the rows would not be in the order of time.
+ * Set the estimated number of selected records, and the estimated cost of the scan. Only conditions on the time reduce
+ * the part that is read. Two conditions with OR must not cost less than one scan of all records. Otherwise SQLite would
+ * read the trace twice, and the rows would not be in the order of time.
  */
 static void estimate(sqlite3_index_info *info, const struct wmk_query_column *column, int compare)
 {

@@ -4,9 +4,9 @@
  *
  *     tables.h ─► wmk_query_scan_open() ─► wmk_query_scan_next() ─► wmk_query_scan_value() of each column that is used
  *
- * For each event class, the position of a column in a record is determined once. The position is a constant distance
- * from the begin of a scope, or the number of the member that a walk over the record finds. Only requested columns are
- * decoded.
+ * For each event class, the position of a column in a record is determined once. The position is either a constant
+ * distance from the begin of a scope, or the number of a member. A walk over the record finds the member by its number.
+ * Only requested columns are decoded.
  *
  * Tests select records before rows are made. A test may be less strict than the condition of the query, because SQLite
  * evaluates the condition again. So a record passes if its value and the value of the test have different types.

@@ -80,7 +80,7 @@ static bool is_short(const struct wmk_report_list *list, const struct wmk_report
 	return interval->ns < list->least && !interval->has_no_end;
 }
 
-/* Leave out the shortest intervals, until at most half of the limit remains, or only long spans remain. */
+/* Leave out the shortest intervals. Stop when the list has at most half of its limit, or contains only long spans. */
 static int reduce(struct wmk_report_timeline *timeline, struct wmk_report_list *list)
 {
 	const uint64_t length = (uint64_t)timeline->end - (uint64_t)timeline->grid.begin;
