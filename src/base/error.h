@@ -45,7 +45,7 @@ const char *wmk_error_get(unsigned index);
 const char *wmk_error_text(char *buf, size_t size);
 
 /*
- * Move a chain between threads, for work items that a thread runs for another one. wmk_error_take() removes the chain
+ * Move a chain between threads, when one thread runs a work item for another thread. wmk_error_take() removes the chain
  * from the calling thread and returns it; NULL without a chain.
  */
 struct wmk_error_chain *wmk_error_take(void);

@@ -47,8 +47,8 @@ static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], cons
 		hash = wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 	}
 	/*
-	 * The remaining bytes fill less than a word. The last byte of the word stores the low byte of the length. The
-	 * remaining bytes do not reach the last byte of the word.
+	 * The remaining bytes fill less than a word, so the last byte of the word is free. The last byte stores the low
+	 * byte of the length.
 	 */
 	word = 0;
 	memcpy(&word, at, len);

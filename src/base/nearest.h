@@ -24,7 +24,10 @@ struct wmk_nearest {
 };
 
 void wmk_nearest_init(struct wmk_nearest *near, const char *word);
-/* Consider `name`; the caller owns it and keeps it longer than *near. Distant and repeated names are ignored. */
+/*
+ * Consider `name` as a match. The caller owns `name`, and keeps `name` longer than *near. Distant and repeated names
+ * are ignored.
+ */
 void wmk_nearest_offer(struct wmk_nearest *near, const char *name);
 /* The names, joined by ", ". Returns `buf`. */
 const char *wmk_nearest_text(const struct wmk_nearest *near, char *buf, size_t size);

@@ -51,8 +51,8 @@ static inline bool wmk_utf8_is(const char *text)
 }
 
 /*
- * Return the length of the longest prefix of `text[0..len)` that does not end inside a character. The whole text is
- * longer than `len` bytes.
+ * Return the length of the longest prefix of `text[0..len)` that does not end inside a character. `len` is the position
+ * at which the caller cuts a longer text.
  */
 static inline size_t wmk_utf8_whole(const char *text, size_t len)
 {
