@@ -119,8 +119,8 @@ static const char *name_at(const struct wmk_krecord *record, struct place place)
 }
 
 /*
- * Notes an exit. If the table has no name of the task, the function first notes a renaming with equal old and new
- * names. The name in the exit event then also applies to earlier times.
+ * Notes an exit. If the table has no name of the task, the function first notes a renaming. Its old name and its new
+ * name are both the name in the exit event. The old name of a renaming applies to earlier times.
  */
 static void note_end(struct wmk_kcontext *kcontext, uint64_t ts, int32_t tid, const char *name)
 {

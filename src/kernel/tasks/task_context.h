@@ -4,12 +4,12 @@
  * each record and from the history of tasks (task_table.h).
  *
  * A separate tracefs instance, <channel's>~tasks, records the names and processes of tasks: task_newtask, task_rename,
- * sched_process_exec and sched_process_exit. This instance exists only if a context needs it. If a crashed process left
- * its ~tasks instance behind, the next process adopts that instance. wmk_kcontext_drain() empties the buffers of this
- * instance before records are converted, so that all earlier events of tasks are known. wmk_kcontext_follow() empties
- * these buffers whenever many events have arrived, because the channel can have no records for a long time. If the
- * kernel has overwritten events of tasks nevertheless, the names in /proc apply to later records. /proc is scanned once
- * a second at most.
+ * sched_process_exec and sched_process_exit. The instance exists only if a context field or wmk_kcontext_process()
+ * needs these events. If a crashed process left its ~tasks instance behind, the next process adopts that instance.
+ * wmk_kcontext_drain() empties the buffers of this instance before records are converted, so that all earlier events of
+ * tasks are known. wmk_kcontext_follow() empties these buffers whenever many events have arrived, because the channel
+ * can have no records for a long time. If the kernel has overwritten events of tasks nevertheless, the names in /proc
+ * apply to later records. /proc is scanned once a second at most.
  *
  * A context belongs to one thread. Errors: -errno with a cause chain.
  */
@@ -30,8 +30,8 @@
 struct wmk_kcontext;
 
 /*
- * Returns the process of the thread at that time; -1: unknown. Always unknown if the context was opened without
- * `processes` and without a context field that needs the events of tasks.
+ * Returns the process of the thread `tid` at the time `ts`; -1: unknown. Each result is -1 if wmk_kcontext_open() got
+ * `processes` false, and no context field that needs the events of tasks.
  */
 int32_t wmk_kcontext_process(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, int32_t tid);
 /*

@@ -104,8 +104,8 @@ static int read_task(struct wmk_ktasks *tasks, int32_t tid, int32_t *pid, struct
 {
 	struct wmk_kproc_status status;
 	/*
-	 * This path also finds threads other than the first thread of a process, although /proc does not list their
-	 * directories.
+	 * wmk_kproc_open_task() also finds threads other than the first thread of a process, although /proc does not
+	 * list their directories.
 	 */
 	const int dir = wmk_kproc_open_task(tasks->proc, tid);
 	int err;
