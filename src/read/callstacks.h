@@ -15,8 +15,8 @@
 #define WMK_READ_CALLSTACK_MAX 1024u   /* functions of a record */
 
 /*
- * The member `whole` of the form; also used without the form. The caller calls wmk_read_stacks_begin() and
- * wmk_read_stacks_free().
+ * The member `whole` of the output form of call stacks. The report uses this structure without the form. The caller
+ * calls wmk_read_stacks_begin() and wmk_read_stacks_free().
  */
 struct wmk_read_callstacks {
 	const struct wmk_read_symbolizer *symbolizer;

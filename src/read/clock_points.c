@@ -458,7 +458,7 @@ static double slope_change(const struct wmk_read_clock_points *points, uint32_t 
 }
 
 /*
- * The size in ns of a step that may have happened before `value`. The converted times contain this step only from the
+ * The size in ns of a step that may have happened before `value`. The step appears in the converted times only from the
  * next sync point on.
  */
 static double step_near(const struct wmk_read_clock_points *points, uint32_t n, uint64_t value)

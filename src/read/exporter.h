@@ -6,13 +6,13 @@
  *     create ─► trace, for each trace ─► begin ─► stream, for each at its first packet ─► packet, record ...
  *            ─► end ─► free
  *
- * A packet's context may be long, and possibly no record of the packet is selected. `packet` is therefore called only
- * before the first selected record of a packet. For a form with `wants_all_packets`, `packet` is called at the begin of
- * each packet.
+ * A packet's context may be long, and a packet may have no selected record. `packet` is therefore called only before
+ * the first selected record of a packet. For a form with `wants_all_packets`, `packet` is called at the begin of each
+ * packet.
  *
- * A form appends text to `out`. The pipeline writes this text as soon as `out` has enough bytes. Errors: -ENOMEM,
- * -E2BIG (print.h), and the errors of ctf/decode.h. After an error `out` is unchanged, and the reading continues after
- * a damaged record. One thread.
+ * A form appends text to `out`. The pipeline writes the content of `out` as soon as `out` has enough bytes. Errors:
+ * -ENOMEM, -E2BIG (print.h), and the errors of ctf/decode.h. After an error `out` is unchanged, and the reading
+ * continues after a damaged record. One thread.
  */
 #ifndef WMK_READ_EXPORTER_H
 #define WMK_READ_EXPORTER_H

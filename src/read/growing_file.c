@@ -4,7 +4,8 @@
  * trace.h).
  *
  * Only complete packets are read. At an incomplete packet, the stream returns to the end of the previous packet and
- * retries there later. Meanwhile a writer may truncate the incomplete packet (a full disk) and write it again.
+ * retries there later. Before the retry, a writer may truncate the incomplete packet (a full disk) and write the packet
+ * again.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -134,8 +134,8 @@ static int room(struct wmk_read_index_builder *made)
 }
 
 /*
- * Whether the packet's times follow those of the previous packet. The times must rise as unsigned clock values, because
- * readers compare these values. The times must also rise in ns.
+ * Whether the packet's times follow those of the previous packet. As unsigned clock values, the begin must not exceed
+ * the end, because readers compare these values. In ns, the begin and the end must not decrease from packet to packet.
  */
 static bool rises(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry)
 {

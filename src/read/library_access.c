@@ -62,7 +62,7 @@ static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const str
 	return 0;
 }
 
-/* Like find() in library_field.c, for names with the same result in all records. */
+/* Like find() in library_field.c, but for names that denote the same member in all records of the event class. */
 static enum how find_in(const struct waymark_ctf_accessor *accessor, const struct wmk_ctf_op *ops,
 			struct access *access)
 {

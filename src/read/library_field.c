@@ -172,7 +172,7 @@ static bool fits(const struct wmk_library_part *part, const struct wmk_ctf_item 
 	return part->name ? wmk_library_is_called(part, item->op) : !item->op->name && index == part->index;
 }
 
-/* Find the value of that name in the rest of the walk. A variant or an optional is replaced by its content. */
+/* Find the value with the name `parts` in the rest of the walk. A variant or an optional is replaced by its content. */
 static bool find(struct wmk_ctf_walk *walk, const struct wmk_library_part *parts, unsigned n, struct wmk_ctf_item *item)
 {
 	unsigned matched = 0;

@@ -245,9 +245,9 @@ static int look_all(struct wmk_read_live *live)
 
 	live->looked = wmk_clock_monotonic();
 	/*
-	 * A new file may have records before the low-water time. The writer creates a file with such records before it
-	 * publishes the low-water time. The scan after wmk_live_water() therefore finds the file. Without inotify,
-	 * files are found later, and the low-water time is not used.
+	 * A new file may have records before the low-water time. The writer publishes the low-water time only after it
+	 * has created the new file. The scan after wmk_live_water() therefore finds the file. Without inotify, files
+	 * are found later, and the low-water time is not used.
 	 */
 	if (!live->is_blind && !live->is_last) {
 		wmk_live_water(live);
@@ -308,8 +308,8 @@ static bool is_past(const struct wmk_read_live *live)
 }
 
 /*
- * Query whether following ends. If following ends, poll the files a last time after the query: this poll finds all data
- * that was written before the query.
+ * Query whether following ends. If following ends, poll the files a last time, to find all data that was written before
+ * the query.
  */
 static int ask(struct wmk_read_live *live)
 {

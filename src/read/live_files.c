@@ -120,8 +120,8 @@ static int version_renew(struct wmk_read_live *live, struct live_trace *source)
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * If a writer crashes, the file `.live` remains, and another writer continues soon. A trace with this file therefore
- * counts as written for NEXT_WRITER_NS after the crash.
+ * If a writer crashes, the file `.live` remains, and another writer continues soon. A trace with a file `.live`
+ * therefore counts as written for NEXT_WRITER_NS after the crash.
  */
 static bool is_written(struct live_trace *source)
 {

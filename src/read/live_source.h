@@ -85,7 +85,10 @@ struct wmk_read_live {
 
 /* live_files.c */
 
-/* Find new traces and files. Without any trace, only the first call fails. */
+/*
+ * Find new traces and files. If no trace exists, only the first call fails, and only if `still` does not return
+ * WMK_READ_GO_ON.
+ */
 int wmk_live_scan(struct wmk_read_live *live);
 /*
  * 1: the file has new data; 0: it has none; negative: following ends. Damage has been reported; the leaf may have

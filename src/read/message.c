@@ -91,7 +91,7 @@ static bool take_conversion(struct message_maker *m, const char **at, struct con
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-/* `length` and `letter` are constants of this file; `value` has the type that they declare. */
+/* `value` has the type that `length` and `letter_` declare: each caller allows only letters of one type. */
 #define ADD_NUMBER(m, c, length, letter_, value) do { \
 	char spec_[24], text_[NUMBER_ROOM + 2 * WIDEST]; \
 	\

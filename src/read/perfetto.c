@@ -519,7 +519,10 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 	if (err >= 0 && !ftrace)
 		err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid)
 							   : track_of(line, &b, &uuid);
-	/* The description of the track remains written even if the record fails, because it is not repeated. */
+	/*
+	 * The description of the track remains written even if the record fails, because later records do not repeat
+	 * the description.
+	 */
 	if (err >= 0)
 		err = wmk_proto_close(&b, 0);
 	if (err < 0)

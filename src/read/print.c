@@ -35,8 +35,8 @@ static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned 
 }
 
 /*
- * Print a number that may need more than 64 bits. If the base shows all bits of the type (binary digits, or a negative
- * number), a small value may also need more than 64 bits.
+ * Print a number that may need more than 64 bits. Binary digits, and the digits of a negative number, show all bits of
+ * the type, so a small value may also need more than 64 bits.
  */
 static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
 		      const struct wmk_ctf_item *item)

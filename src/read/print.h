@@ -10,8 +10,8 @@
  *
  * A column without any value is omitted. Records are held back until a screenful of them can be aligned: see
  * wmk_print_end(). A thread comes from the contexts vpid or pid, vtid or tid, and procname, else from the environment.
- * With `all`, the output also has the records of state dumps, and the packet's context follows the fields. Lengths of
- * arrays are not shown.
+ * With `all`, the output also has the records of state dumps. With `all`, each line also shows the packet's context,
+ * behind the fields. Lengths of arrays are not shown.
  *
  * WMK_PRINT_BABELTRACE: like babeltrace2 2.0 (its component sink.text.pretty, without colours)
  *
@@ -50,8 +50,8 @@
  * trusted. A line has at most `max` bytes (of struct wmk_print_text).
  *
  * Errors are -errno with a cause chain: -ENOMEM; -E2BIG, a line is too long; those of ctf/decode.h. After an error,
- * `out` is unchanged. The next delta then counts from the same time as before the error. One thread at a time uses a
- * print and its traces; prints are independent. The time zone is that of the process, by localtime_r().
+ * `out` is unchanged. The time from which the next delta counts is unchanged, too. One thread at a time uses a print
+ * and its traces; prints are independent. The time zone is that of the process, by localtime_r().
  */
 #ifndef WMK_READ_PRINT_H
 #define WMK_READ_PRINT_H
@@ -135,9 +135,9 @@ void wmk_print_free(struct wmk_print *print);
 void wmk_print_set_suffix(struct wmk_print *print, const struct wmk_print_text *suffix);
 
 /*
- * `decoder` and its class must live as long as the trace. `name`: of the trace, for WMK_PRINT_FIELD_TRACE and
- * wmk_print_lost(), or NULL. babeltrace2 uses the hostname, '/', and the path below the given path. `host`: of the
- * trace, for columns, or NULL.
+ * `decoder` and its class must live as long as the trace. `name`: the name of the trace for WMK_PRINT_FIELD_TRACE and
+ * wmk_print_lost(), or NULL. babeltrace2 uses the hostname, '/', and the path below the given path. `host`: the host of
+ * the trace for WMK_PRINT_COLUMNS, or NULL.
  */
 int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name,
 			const char *host, struct wmk_print_trace **trace);
@@ -154,7 +154,10 @@ int wmk_print_stream_add(struct wmk_print_trace *trace, const struct wmk_ctf_str
 			 struct wmk_print_stream **stream);
 void wmk_print_stream_free(struct wmk_print_stream *stream);
 
-/* Columns: a text before the time of the next line, or an empty text. The text must live until that line. */
+/*
+ * Columns: print `mark` before the time of each line, until the next call of this function. `mark` may be empty, and
+ * must live until the last line with `mark` is formatted.
+ */
 void wmk_print_mark(struct wmk_print *print, const struct wmk_print_text *mark);
 /* Columns: the time in ns from which relative times count. The default is the time of the first record. */
 void wmk_print_origin(struct wmk_print *print, int64_t ns);

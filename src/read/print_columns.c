@@ -356,8 +356,8 @@ int wmk_print_cpu(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 }
 
 /*
- * Set the host of the trace, and the process that the environment names. Records without a context for the thread show
- * this process.
+ * Set the host of the trace, and the process that the environment names. A record without a context for the thread
+ * shows the process from the environment.
  */
 int wmk_print_trace_columns(struct wmk_print_trace *trace, const char *name)
 {

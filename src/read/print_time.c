@@ -36,7 +36,7 @@ void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_cl
 		return;
 	scale->freq = (double)clock->freq;
 	scale->is_ns = clock->freq == NS;
-	/* The upper bound leaves one second for `rest`, so that `base` cannot overflow. */
+	/* The upper bound of offset_s leaves one second for `rest`, so that `base` cannot overflow. */
 	if (clock->offset_s <= INT64_MIN / NS - 1 || clock->offset_s >= INT64_MAX / NS - 1 || !clock->freq ||
 	    !cycles_ns(scale->freq, scale->is_ns, clock->offset, &rest) || rest < 0 || rest > NS) {
 		scale->overflows = true;

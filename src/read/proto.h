@@ -5,7 +5,8 @@
  *     open ─► number, text ..., begin ─► fields of an inner message ─► end ─► close
  *
  * The length of a message precedes the message, but is known only at its end. So four bytes are reserved, and the
- * length is encoded with padding. After an error, all calls before close have no effect. Internal to src/read.
+ * length is encoded with padding. After an error, further calls have no effect, and wmk_proto_close() returns the
+ * error. Internal to src/read.
  */
 #ifndef WMK_READ_PROTO_H
 #define WMK_READ_PROTO_H

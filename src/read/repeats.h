@@ -34,8 +34,8 @@ struct wmk_read_repeats {
  */
 bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, const char *words);
 /*
- * Print the counted messages: calls `tell` for each, with the message as the thread's chain, and clears the chain
- * afterwards. NULL: print nothing. Afterwards no kind is known.
+ * Print the counted messages. For each message, the function makes the message the error chain of the calling thread,
+ * calls `tell`, and clears the chain. NULL: print nothing. Afterwards no kind is known.
  */
 void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *data, int err), void *data);
 /*

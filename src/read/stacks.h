@@ -8,7 +8,7 @@
  * All stacks form one tree, and each thread has a position in this tree. The begin of a span or system call moves the
  * thread to a child. The end of a span or system call moves the thread to the parent of the innermost node with the
  * name of the span. The time between two records of a thread belongs to the position of the thread. The root of a stack
- * is the name of the thread at that time.
+ * is the name that the thread has when the stack begins.
  *
  * When records are lost, the stacks are unknown: no thread has a position, and ends without a begin are ignored. Stacks
  * that are open at the end of the trace last until the last record. One thread.

@@ -24,7 +24,7 @@
 #include "read/trace.h"
 #include "read/window.h"
 
-/* For functions that are not called for each record. */
+/* An attribute of functions that are not called for each record. */
 #define RARE __attribute__((noinline, cold))
 
 int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, struct wmk_read_stream **stream)
@@ -226,8 +226,9 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 }
 
 /*
- * Each packet stores the values of the loss counters at the end of the packet. The increase since the previous packet
- * is the loss between the ends of both packets. The counters of the first packet include all losses before its end.
+ * Each packet stores the values of the loss counters at the end of the packet. The increase of the counters since the
+ * previous packet is the loss between the ends of both packets. The counters of the first packet include all losses
+ * before its end.
  */
 static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {

@@ -217,10 +217,10 @@ void wmk_read_stream_close(struct wmk_read_stream *stream);
 enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD, WMK_READ_LATER };
 
 /*
- * WMK_READ_PACKET: the next packet has begun. stream->packet describes it, stream->lost the losses before it. Its
- * context is in stream->bytes at packet.context_at, and the record's walk has the registers for it. WMK_READ_RECORD:
- * stream->record is the next record. WMK_READ_END: the end. WMK_READ_LATER: a LIVE stream has no complete packet up to
- * its limit; the caller calls again later. Negative: damage, see above.
+ * WMK_READ_PACKET: the next packet has begun. stream->packet describes it, stream->lost the losses before it. The
+ * packet's context is in stream->bytes at packet.context_at. The record's walk has the registers for the packet's
+ * context. WMK_READ_RECORD: stream->record is the next record. WMK_READ_END: the end. WMK_READ_LATER: a LIVE stream has
+ * no complete packet up to its limit; the caller calls again later. Negative: damage, see above.
  */
 int wmk_read_stream_next(struct wmk_read_stream *stream);
 /* After WMK_READ_PACKET: leave out the records of the packet. */

@@ -69,9 +69,9 @@ static char *place_digits(char *p, uint32_t digits, int exponent)
 }
 
 /*
- * Compute the six digits of a value that %g prints without an exponent. The value's 53 bits times a power of ten have
- * at most 84 bits. The six digits are this product, shifted right. The result is exact and rounded like printf: a tie
- * goes to the even digit. False: an exponent is needed.
+ * Compute the six digits of a value that %g prints without an exponent. The product of the value's 53 bits and a power
+ * of ten has at most 84 bits. The product, shifted right, gives the six digits. The result is exact and rounded like
+ * printf: a tie goes to the even digit. False: an exponent is needed.
  */
 static bool plain_digits(double value, uint32_t *digits, int *exponent)
 {

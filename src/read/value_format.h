@@ -112,8 +112,8 @@ char *wmk_print_real(char *p, double value);
  */
 char *wmk_print_escaped(char *p, const char *s, size_t len);
 /*
- * Print a name, which has no quotes. Only control characters are escaped, so that a name can neither begin a line nor
- * control a terminal.
+ * Print a name without quotes. Only control characters are escaped, so that a name can neither begin a line nor control
+ * a terminal.
  */
 char *wmk_print_name(char *p, const char *s, size_t len);
 /*

@@ -2,7 +2,7 @@
 /*
  * window.h - the window of a stream: the part of its file that is in memory. Internal to src/read; for stream.c.
  *
- * A compressed file (ctf/frame_reader.h) has the same positions as the plain one: those of the decompressed stream.
+ * Positions in a compressed file (ctf/frame_reader.h) are positions in the decompressed stream, as in the plain file.
  */
 #ifndef WMK_READ_WINDOW_H
 #define WMK_READ_WINDOW_H
