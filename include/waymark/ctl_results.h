@@ -68,7 +68,7 @@ struct waymark_ctl_rule_info {
 /*
  * Kernel domain: how system call arguments that are pointers are recorded. TEXT: as texts, addresses or first bytes.
  * NUMBERS: as pointers only. waymark_ctl_calls_by is the source of the records: BPF programs or kernel events. BY_NONE:
- * not known yet, or the channel has no system calls.
+ * the source is not known yet, or the channel has no system calls.
  */
 enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
 enum waymark_ctl_calls_by {
@@ -291,7 +291,8 @@ const char *waymark_ctl_library_version(void);
 /*
  * A function with a parameter `struct waymark_ctl_result **` stores the result of the request in this parameter. On
  * failure the function stores NULL. The caller frees the result. The argument may be NULL. The result owns everything
- * that the following functions return, until the caller frees the result. The result does not need the connection.
+ * that the following functions return, until the caller frees the result. The result stays valid when the connection
+ * ends.
  */
 
 /* NULL is allowed. */

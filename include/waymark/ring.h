@@ -170,9 +170,9 @@ int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct
  * `max_bytes` (0: no limit) limits the observer to the newest sub-buffers that fit into this size together. The current
  * sub-buffer is always included. The observer counts from its first position: `records` and `lost` of its first piece
  * do not include earlier records. If writers overwrite a sub-buffer that the observer has not read yet, the observer
- * continues at the oldest sub-buffer and counts from there. begin_pos of such a piece does not equal the end of the
- * previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns 0; -ENOTSUP in discard mode; -EIO:
- * the ring is corrupt; -EAGAIN: the writer is too fast at the moment.
+ * continues at the oldest sub-buffer, and counts records and losses from this sub-buffer. begin_pos of the next piece
+ * then does not equal the end of the previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns
+ * 0; -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer is too fast at the moment.
  */
 int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
 				struct waymark_ring_reader **reader);

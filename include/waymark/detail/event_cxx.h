@@ -392,7 +392,7 @@ constexpr unsigned is_bits(const void *) { return 0; }
 constexpr unsigned is_ref(const waymark_ref *) { return 1; }
 constexpr unsigned is_ref(const void *) { return 0; }
 
-/* A constructor, because the values of a braced list are evaluated from left to right. */
+/* A constructor records the event, because the values of a braced list are evaluated from left to right. */
 template<class Tag> struct recorder {
 	template<class... V> WMK_CXX_INLINE explicit recorder(waymark_desc *desc, const V &... v)
 	{

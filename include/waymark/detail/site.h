@@ -85,7 +85,7 @@
 	"\t.ascii \"%c[wmk_size" #i "]@" WMK_ASM_MEMORY("%[wmk_base]", "%c[wmk_offset" #i "]") " \"\n" \
 	"\t.endif\n"
 
-/* Size of a staged type in bytes, negative if signed; a reference counts as a pointer. */
+/* The size of a staged type in bytes, negative for a signed type. A reference has the size of a pointer. */
 #define WMK_STAGED_SIZE(type) ((type) == WAYMARK_T_NONE ? 0 : \
 	(type) == WAYMARK_T_S8 ? -1 : (type) == WAYMARK_T_U8 || (type) == WAYMARK_T_BOOL ? 1 : \
 	(type) == WAYMARK_T_S16 ? -2 : (type) == WAYMARK_T_U16 ? 2 : \
