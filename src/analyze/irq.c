@@ -121,7 +121,10 @@ static int enter_irq(struct irqs *irqs, struct irq_cpu *cpu, const struct wmk_re
 	return err;
 }
 
-/* The record of an exit has only the number. So the duration is counted for the number and the name of the entry. */
+/*
+ * The record of an exit has only the number. So the duration is counted for the number and the name in the record of
+ * the entry.
+ */
 static int leave_irq(struct irqs *irqs, struct irq_cpu *cpu, const struct wmk_record *record)
 {
 	const int64_t irq = record->values[WMK_IRQ_NUMBER].number;

@@ -3,9 +3,9 @@
  * losses.h - lost records, which are known before the records that follow the loss.
  *
  * A packet has the number of records that were lost before its end. Records of other streams that were made during the
- * loss are read before this packet. So the packet heads of each stream are read a second time, one packet ahead of the
- * records. When a packet begins, the loss after this packet is known. Losses are returned in the order of their begin
- * times. One thread.
+ * loss are read before this packet. So the scout of each stream reads the packet heads a second time, one packet ahead
+ * of the records. When a packet begins, the loss after this packet is known. Losses are returned in the order of their
+ * begin times. One thread.
  */
 #ifndef WMK_ANALYZE_LOSSES_H
 #define WMK_ANALYZE_LOSSES_H

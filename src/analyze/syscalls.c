@@ -104,7 +104,7 @@ static int count(struct wmk_stats *stats, uint64_t a, uint64_t b, int64_t ret, i
 	return ns < 0 ? 0 : wmk_histogram_add(&stat->ns, (uint64_t)ns);
 }
 
-/* The descriptor now belongs to another file. */
+/* If the system call has opened or closed a descriptor, note the file that the descriptor now belongs to. */
 static int update_files(struct syscalls *syscalls, const struct wmk_analyze_thread *thread, int64_t ret)
 {
 	const struct wmk_analyze_call *left = &thread->left;

@@ -76,7 +76,7 @@ static void choose_tests(const struct wmk_query_table *table, const struct wmk_q
 
 /* ── groups ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Nearly every record has a different value. */
+/* True if nearly every record has a different value in the column. */
 static bool has_many_values(const struct wmk_query_column *column)
 {
 	return column->source == WMK_QUERY_TIME || column->source == WMK_QUERY_CONTEXT ||
