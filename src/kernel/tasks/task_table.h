@@ -95,9 +95,9 @@ int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int
 int wmk_ktasks_note_exit(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid);
 
 /*
- * `cpu`: the CPU of the record; number 0 is the idle task of each CPU, "swapper/<cpu>". `want`: WMK_KTASK_... bits.
- * Values that are unknown are 0 and not in out->known; out->known may have more bits than `want`. -ENOENT: only
- * out->tid is known.
+ * `cpu`: the CPU of the record; number 0 is the idle task of each CPU, "swapper/<cpu>". `want`: WMK_KTASK_... bits. An
+ * unknown value is 0, and its bit in out->known is 0. out->known may have more bits than `want`. -ENOENT: only out->tid
+ * is known.
  */
 int wmk_ktasks_find(struct wmk_ktasks *tasks, int32_t tid, uint32_t cpu, uint64_t ts, unsigned want,
 		    struct wmk_ktask *out);
