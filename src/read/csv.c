@@ -204,8 +204,8 @@ static bool is_fixed(const char *name)
 }
 
 /*
- * The unique title of a column, which the caller frees. `n`: the last number that a column of this name got. NULL: no
- * memory.
+ * The unique title of a column, which the caller frees. `n`: the number in the latest title of a column with this name.
+ * NULL: no memory.
  */
 static char *title_of(const struct table *table, const struct column *column, uint32_t *n)
 {

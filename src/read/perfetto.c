@@ -126,8 +126,8 @@ static void put_scalar(struct wmk_proto *b, const struct wmk_ctf_item *item)
 }
 
 /*
- * An open structure or array, or an open choice (variant, optional). A choice is replaced by its content and is no
- * message of its own.
+ * An open structure or array, or an open choice (variant, optional). A choice is replaced by its content, and is not
+ * encoded as a message.
  */
 struct annotation_level {
 	size_t at;                 /* position of the message's length */
@@ -163,7 +163,7 @@ static size_t begin_annotation(struct annotations *a, const char *name)
 	return at;
 }
 
-/* `name`: of the item; NULL: none. If a scope has no name, its root structure is no message. */
+/* `name`: of the item; NULL: none. The root structure of a scope without a name is not encoded as a message. */
 static void put_item(struct annotations *a, const struct wmk_ctf_item *item, const char *name, bool is_root)
 {
 	const bool is_container = item->op->code >= WMK_CTF_STRUCT,

@@ -146,7 +146,7 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, s
 	}
 }
 
-/* The text at the beginning of the value. */
+/* The text before a value: a prefix, a bracket or a quote. */
 static const char *opening(const struct wmk_print_op *how)
 {
 	const uint8_t form = how->form == WMK_PRINT_WIDE ? how->number : how->form;
