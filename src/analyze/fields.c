@@ -174,8 +174,8 @@ static double quantile(const struct field *field, double part)
 	const uint64_t n = field->negative.n, rank = (uint64_t)ceil(part * (double)field->count);
 	const uint64_t is = rank ? rank : 1;
 
-	return is <= n ? -(double)wmk_histogram_quantile(&field->negative, (double)(n - is + 1) / (double)n)
-		       : (double)wmk_histogram_quantile(&field->positive, (double)(is - n) / (double)field->positive.n);
+	return is <= n ? -(double)wmk_histogram_at_rank(&field->negative, n - is + 1)
+		       : (double)wmk_histogram_at_rank(&field->positive, is - n);
 }
 
 static void add_numbers(const struct distributions *fields, struct wmk_result *result)

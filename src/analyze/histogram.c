@@ -139,8 +139,12 @@ static uint64_t within(const struct wmk_histogram *histogram, uint64_t value)
 
 uint64_t wmk_histogram_quantile(const struct wmk_histogram *histogram, double part)
 {
-	uint64_t rank = (uint64_t)ceil(part * (double)histogram->n), seen = 0;
-	uint64_t sorted[WMK_HISTOGRAM_EXACT];
+	return wmk_histogram_at_rank(histogram, (uint64_t)ceil(part * (double)histogram->n));
+}
+
+uint64_t wmk_histogram_at_rank(const struct wmk_histogram *histogram, uint64_t rank)
+{
+	uint64_t sorted[WMK_HISTOGRAM_EXACT], seen = 0;
 
 	if (!histogram->n)
 		return 0;

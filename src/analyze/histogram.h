@@ -35,6 +35,8 @@ int wmk_histogram_merge(struct wmk_histogram *histogram, const struct wmk_histog
  * without values.
  */
 uint64_t wmk_histogram_quantile(const struct wmk_histogram *histogram, double part);
+/* The value at `rank` of the sorted values: 1 is the least, n the greatest. A rank outside is limited to this range. */
+uint64_t wmk_histogram_at_rank(const struct wmk_histogram *histogram, uint64_t rank);
 void wmk_histogram_free(struct wmk_histogram *histogram);
 
 #endif

@@ -123,6 +123,20 @@ static void merged_histograms_have_all_values(void **state)
 		}
 }
 
+/* Values below 64 have a bucket each, so that each rank has its exact value. */
+static void rank_has_its_exact_small_value(void **state)
+{
+	struct wmk_histogram histogram = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 640; i++)
+		assert_int_equal(wmk_histogram_add(&histogram, 63 - i / 10), 0);
+	for (uint64_t rank = 1; rank <= 640; rank++)
+		assert_true(wmk_histogram_at_rank(&histogram, rank) == (rank - 1) / 10);
+	assert_true(wmk_histogram_at_rank(&histogram, 0) == 0 && wmk_histogram_at_rank(&histogram, 641) == 63);
+	wmk_histogram_free(&histogram);
+}
+
 static void empty_histogram_has_quantile_zero(void **state)
 {
 	const struct wmk_histogram histogram = { 0 };
@@ -136,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantiles_are_near_sorted_values),
 		cmocka_unit_test(merged_histograms_have_all_values),
+		cmocka_unit_test(rank_has_its_exact_small_value),
 		cmocka_unit_test(empty_histogram_has_quantile_zero),
 	};
 
