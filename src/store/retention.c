@@ -165,6 +165,19 @@ static int delete_chunk(const struct chunks *all, int archives, const struct chu
 	return err < 0 ? err : 1;
 }
 
+/*
+ * The bytes that all closed chunks may have. The open chunk grows until it is rotated, and a rotation takes longer under
+ * load: so the open chunk is expected to become as large as the largest closed chunk.
+ */
+static uint64_t closed_max(const struct chunks *all, uint64_t size)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t i = 0; i < all->n; i++)
+		largest = all->chunks[i].bytes > largest ? all->chunks[i].bytes : largest;
+	return size - (largest < size / 4 ? largest : size / 4);
+}
+
 static bool exceeds(const struct chunk *chunk, const struct wmk_retention *keep, uint64_t bytes, uint32_t left)
 {
 	const time_t now = time(NULL);
@@ -177,12 +190,13 @@ static bool exceeds(const struct chunk *chunk, const struct wmk_retention *keep,
 static void delete_oldest(struct chunks *all, int archives, const struct wmk_retention *keep,
 			  struct wmk_retained *retained)
 {
+	const struct wmk_retention closed = { closed_max(all, keep->size), keep->us, keep->count };
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < all->n; i++)
 		bytes += all->chunks[i].bytes;
 	retained->bytes = bytes;
-	for (uint32_t i = 0; i < all->n && exceeds(&all->chunks[i], keep, bytes, all->n - i); i++) {
+	for (uint32_t i = 0; i < all->n && exceeds(&all->chunks[i], &closed, bytes, all->n - i); i++) {
 		const int deleted = delete_chunk(all, archives, &all->chunks[i]);
 
 		bytes -= all->chunks[i].bytes;

@@ -18,7 +18,8 @@
 
 /* The closed chunks to keep. 0: no limit. */
 struct wmk_retention {
-	uint64_t size;                   /* bytes of all closed chunks */
+	/* bytes of the trace; the open chunk counts as the largest closed chunk, but as at most a quarter of `size` */
+	uint64_t size;
 	uint64_t us;                     /* age, since the chunk was closed */
 	uint64_t count;
 };

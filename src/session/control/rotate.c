@@ -105,9 +105,7 @@ static struct wmk_trace_info info_of(const struct wmk_session *session)
 	return (struct wmk_trace_info){
 		.session = session->name, .path = session->path, .sub = "", .uid = session->uid, .gid = session->gid,
 		.closed = session->chunk.closed, .compress = is->compress,
-		/* retain_size includes the open chunk */
-		.retain_size = is->retain_size ? is->retain_size - wmk_settings_chunk_max(is) : 0,
-		.retain_us = is->retain_us, .retain_count = is->retain_count,
+		.retain_size = is->retain_size, .retain_us = is->retain_us, .retain_count = is->retain_count,
 	};
 }
 

@@ -68,9 +68,9 @@ static void oldest_chunks_are_deleted_at_each_limit(void **state)
 		struct wmk_retention keep;
 		unsigned deleted;
 	} rows[] = {
-		{ { .size = 0 }, 0 },    { { .size = 4000 }, 0 },  { { .size = 3999 }, 1 }, { { .size = 1 }, 4 },
+		{ { .size = 0 }, 0 },    { { .size = 5000 }, 0 },  { { .size = 4999 }, 1 }, { { .size = 1 }, 4 },
 		{ { .count = 4 }, 0 },   { { .count = 1 }, 3 },    { { .us = 150000000 }, 2 },
-		{ { .us = 9999000000 }, 0 }, { { .size = 2500, .count = 3 }, 2 },
+		{ { .us = 9999000000 }, 0 }, { { .size = 3500, .count = 3 }, 2 },
 	};
 	char top[256];
 
