@@ -308,13 +308,13 @@ def trackers_and_filters_apply_together(case):
         check('pid' in w.session('one')['channels'][0]['contexts'], 'the contexts are %s',
               w.session('one')['channels'][0]['contexts'])
         w('add-context', '-k', '-s', 'one', '-c', 'kernel', '-t', 'tid')
-        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', 'sched_getparam', '--filter', 'pid < -100')
+        w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', 'sched_setparam', '--filter', 'pid < -100')
         w('enable-event', '-k', '-s', 'one', '-c', 'kernel', '--syscall', 'timer_delete')
         w('start', 'one')
         tids, others = go(w, wanted, other)
         trace = w.destroyed('one')
         found = trace.calls(tids)
-        entries = [signed(number(r.fields, 'pid')) for r in trace.named('syscall_entry_sched_getparam')]
+        entries = [signed(number(r.fields, 'pid')) for r in trace.named('syscall_entry_sched_setparam')]
         check(entries == list(range(-101, -302, -1)), 'the filter left %s', entries)
         check(all(len(found[tid, 'timer_delete', kind]) == 300 for tid in tids for kind in ('entry', 'exit')),
               'recorded: %s', {k: len(v) for k, v in found.items()})
@@ -325,7 +325,7 @@ def trackers_and_filters_apply_together(case):
         w('track', '-k', '-u', '-s', 'two', '--pid=1', status=2).prints('one domain')
         w('track', '-k', '-s', 'two', '--pid=' + ','.join(map(str, range(1, 66))), status=1).prints('more than 64')
         w('enable-channel', '-k', '-s', 'two', 'kernel')
-        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'timer_delete,sched_getparam')
+        w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'timer_delete,sched_setparam')
         w('enable-event', '-k', '-s', 'two', '-c', 'kernel', '--syscall', 'sched_getattr', '--filter',
           'pid in [%s]' % ', '.join(map(str, range(1000000, 1000400))))
         w('start', 'two')

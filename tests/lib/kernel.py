@@ -23,7 +23,7 @@ TRACING = '/sys/kernel/tracing'
 INSTANCES = TRACING + '/instances'
 LOCK = '/tmp/wmkt-kernel.lock'
 # Five system calls that only tests of this kind use (tests/programs/kcalls.c).
-CALLS = ('sched_getparam', 'sched_rr_get_interval', 'timer_getoverrun', 'timer_delete', 'sched_getattr')
+CALLS = ('sched_setparam', 'sched_rr_get_interval', 'timer_getoverrun', 'timer_delete', 'sched_getattr')
 KCALLS = os.path.join(PROGRAMS, 'kcalls')
 LINE = re.compile(r'\[(\d+)\] (?:\S+ )?(\S+): \{ [^}]*?cpu_id = (\d+)[^}]*\}, (?:\{ ([^{}]*) \}, )?\{ ?(.*?) ?\}$')
 BETWEEN = re.compile(r'discarded (\d+) events? between \[([\d:.]+)\] and \[[\d:.]+\].* within stream ".*_(\d+)"')

@@ -21,7 +21,7 @@ LARGE = ['--subbuf-size', '4M', '--num-subbuf', '16']
 # Without a consumer daemon, the kernel keeps its own records. Records of BPF are lost together with the consumer
 # daemon.
 KEPT = ['--syscall-arguments', 'none']
-CALL = 'sched_getparam'
+CALL = 'sched_setparam'
 # Points within a rotation, in order. Before the journal, nothing is cut.
 IN_CONSUMER = ('rotation_journaled', 'rotation_drained', 'rotation_summed', 'rotation_counted', 'rotation_moved',
                'rotation_begun', 'archive_before_rename')

@@ -89,7 +89,7 @@ static void turn(uint64_t i)
 {
 	const int number = -2 - (int)(i % 1000000000);
 
-	syscall(SYS_sched_getparam, number, NULL);
+	syscall(SYS_sched_setparam, number, NULL);
 	syscall(SYS_sched_rr_get_interval, number, NULL);
 	syscall(SYS_timer_getoverrun, number);
 	syscall(SYS_timer_delete, number);
