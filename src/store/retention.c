@@ -166,8 +166,8 @@ static int delete_chunk(const struct chunks *all, int archives, const struct chu
 }
 
 /*
- * The bytes that all closed chunks may have. The open chunk grows until it is rotated, and a rotation takes longer under
- * load: so the open chunk is expected to become as large as the largest closed chunk.
+ * The bytes that all closed chunks may have. The open chunk grows until it is rotated, and a rotation takes longer
+ * under load: so the open chunk is expected to become as large as the largest closed chunk.
  */
 static uint64_t closed_max(const struct chunks *all, uint64_t size)
 {
