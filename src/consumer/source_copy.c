@@ -15,11 +15,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "ctf/writer.h"
 #include "ring/packet_source.h"
 
+#define HUGE_PAGE (2u << 20)
 #define OBSERVE_TRIES 1000
 /*
  * The copy may begin again until the observer has read this number of laps of the ring. After LAPS_MAX laps, the end of
@@ -55,9 +58,21 @@ static void drop_pieces(struct copy_source *copy)
 	copy->end = &copy->first;
 }
 
+/* Request huge pages for a large piece: the page faults of small pages would take longer than the copy. */
+static struct copy_piece *piece_new(size_t len)
+{
+	struct copy_piece *piece = malloc(sizeof(*piece) + WMK_CTF_PACKET_ROOM + len);
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t begin = ((uintptr_t)piece + page - 1) & ~(page - 1);
+
+	if (piece && len >= HUGE_PAGE)
+		madvise((void *)begin, ((uintptr_t)piece->bytes + len - begin) & ~(page - 1), MADV_HUGEPAGE);
+	return piece;
+}
+
 static int add_piece(struct copy_source *copy, const struct wmk_packet *from)
 {
-	struct copy_piece *piece = malloc(sizeof(*piece) + WMK_CTF_PACKET_ROOM + from->len);
+	struct copy_piece *piece = piece_new(from->len);
 
 	if (!piece)
 		return wmk_error(-ENOMEM, "no memory for a copy of %zu bytes", from->len);

@@ -10,8 +10,14 @@
  * The observer's counts start at its first piece, and start again at the first piece after a gap.
  */
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "ring/reader.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 
 #define BEGIN_TRIES 1000
 
@@ -51,6 +57,20 @@ static int find_begin(struct waymark_ring_reader *r, uint64_t max_bytes, uint64_
 	return 0;
 }
 
+/*
+ * Map all pages that have records at once: the first access to each of them would cost a page fault. After memory was
+ * given back, pages between the records have no memory, and must not get any. Failure has no effect but the faults.
+ */
+static void map_records(struct waymark_ring_set *set, uint32_t ring)
+{
+	const struct wmk_ring_view *view = &set->ring[ring];
+	const uint64_t size = set->ring_mask + 1, pos = wmk_ring_load(&view->ctl->write_pos);
+
+	if (wmk_ring_load(&view->ctl->reclaimed_pos) == 0)
+		wmk_ring_syscall(SYS_madvise, (long)view->data, (long)(pos < size ? pos : size), MADV_POPULATE_READ, 0,
+				 0, 0);
+}
+
 int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
 				struct waymark_ring_reader **reader)
 {
@@ -73,6 +93,7 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 		waymark_ring_reader_close(r);
 		return rc;
 	}
+	map_records(set, ring);
 	r->observer = 1;
 	r->begin = begin;
 	/*
