@@ -46,6 +46,7 @@ struct wmk_channel {
 	uint32_t enabled;               /* number of recorders ... */
 	uint32_t enabled_helpers;       /* ... and number of recorders with events of the helper thread */
 	uint64_t mapped_position;       /* bytes written when the helper thread last mapped ahead */
+	int64_t unused_ms;              /* the end of the grace period after the removal, by wmk_clock_ms() */
 };
 
 /* Lock held. The body must not remove the channel. */

@@ -249,6 +249,9 @@ static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 		sleep = *next_look - now;
 	if (is_patient(reclaimed, now) && sleep > RECLAIM_MS)
 		sleep = RECLAIM_MS;
+	const int64_t unmap = wmk_recorder_unmap_channels(now);
+
+	sleep = unmap < sleep ? unmap : sleep;
 	if (end)
 		thread_finish();
 	wmk_unlock();

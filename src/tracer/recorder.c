@@ -9,6 +9,11 @@
  *
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
  *               and now find 0 │ wait for threads in the slow path or in a probe, which are counted │ reuse
+ *
+ * A thread can be inside a sequence and wait in the kernel for the page fault of a ring page, for example while another
+ * thread changes the address space. The kernel restarts the sequence when the page fault ends. If the rings were
+ * unmapped meanwhile, the page fault would raise SIGSEGV. The library cannot know such threads, so it keeps the mapping
+ * for another FAULT_MS.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -26,6 +31,7 @@
 #include "tracer/recorder.h"
 
 #define ARENA_BYTES 65536u
+#define FAULT_MS 1000          /* much longer than a page fault of shared memory takes */
 
 static struct waymark_recorder *free_recorders;
 /* unused part of the last arena block; its pages are touched one by one */
@@ -36,6 +42,8 @@ static uint64_t last_gen = 1;
 /* Recorders that were removed since the last membarrier; recorders that wait for the grace period. */
 static struct waymark_recorder *removed, *waiting;
 static struct wmk_channel *removed_channels, *waiting_channels;
+/* Channels that no thread uses, except for threads in a page fault; the last one first. */
+static struct wmk_channel *unused_channels;
 
 static struct waymark_recorder *recorder_alloc(void)
 {
@@ -269,10 +277,28 @@ static void free_waiting(void)
 		struct wmk_channel *channel = waiting_channels;
 
 		waiting_channels = channel->next;
+		channel->unused_ms = wmk_clock_ms();
+		channel->next = unused_channels;
+		unused_channels = channel;
+	}
+}
+
+int64_t wmk_recorder_unmap_channels(int64_t now)
+{
+	struct wmk_channel **at = &unused_channels;
+	int64_t wait = INT64_MAX;
+
+	for (; *at && (*at)->unused_ms + FAULT_MS > now; at = &(*at)->next)
+		wait = (*at)->unused_ms + FAULT_MS - now;
+	while (*at) {
+		struct wmk_channel *channel = *at;
+
+		*at = channel->next;
 		if (channel->set)
 			wmk_ring_set_retire(channel->set);
 		free(channel);
 	}
+	return wait;
 }
 
 bool wmk_reclaim(void)

@@ -78,7 +78,10 @@ void wmk_recorder_remove(struct waymark_recorder *recorder);
 int wmk_recorder_replace(struct waymark_recorder *recorder, struct wmk_channel *channel, uint32_t id,
 			 struct wmk_filter_block *filter);
 struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct wmk_channel *channel);
-/* Free a channel after wmk_reclaim(). The channel must have no recorder and be in no list. */
+/*
+ * Unmap the rings of a channel and free it, some time after the grace period (wmk_recorder_unmap_channels()). The
+ * channel must have no recorder and be in no list.
+ */
 void wmk_recorder_free_channel(struct wmk_channel *channel);
 /*
  * Advance the grace period. After the grace period, no thread uses objects that were removed before this call, and the
@@ -86,5 +89,11 @@ void wmk_recorder_free_channel(struct wmk_channel *channel);
  * probe: call again later.
  */
 bool wmk_reclaim(void);
+/*
+ * Unmap the rings of removed channels a second after their grace period, because a thread may wait for a page fault.
+ * Returns the time until the next call is necessary, in ms; INT64_MAX: no channel is left. Lock held; `now` is
+ * wmk_clock_ms().
+ */
+int64_t wmk_recorder_unmap_channels(int64_t now);
 
 #endif

@@ -64,16 +64,13 @@ static bool all_seen(const struct seen *seen)
 	return seen->small > 0 && seen->text > 0 && seen->loaded > 0 && seen->handler > 0;
 }
 
-static void recorders_change_safely_while_threads_record(void **state)
+/* Start prog_busy. It ends when *end is closed. */
+static pid_t busy_start(int *end)
 {
-	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
-	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
-	struct seen seen = { 0 };
 	char self[PATH_MAX], library[PATH_MAX + 32];
 	int ends[2];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	(void)state;
 	assert_true(len > 0);
 	self[len] = '\0';
 	*strrchr(self, '/') = '\0';
@@ -87,6 +84,20 @@ static void recorders_change_safely_while_threads_record(void **state)
 	dup2(saved, 0);
 	close(saved);
 	close(ends[0]);
+	*end = ends[1];
+	return pid;
+}
+
+static void recorders_change_safely_while_threads_record(void **state)
+{
+	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
+	struct seen seen = { 0 };
+	int end;
+
+	(void)state;
+	pid_t pid = busy_start(&end);
+
 	assert_true(fake_sessiond_wait_done(c, 1));
 	/*
 	 * At least this number of rounds, and until each kind of record was read: the scheduler decides which kinds a
@@ -102,7 +113,7 @@ static void recorders_change_safely_while_threads_record(void **state)
 		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
 		assert_true(fake_sessiond_read(c, look, &seen, NULL, NULL) >= 0);
 	}
-	close(ends[1]);
+	close(end);
 	assert_int_equal(run_wait(pid), 0);
 	assert_true(fake_sessiond_read(c, look, &seen, NULL, NULL) >= 0);
 	assert_int_equal(seen.wrong, 0);
@@ -113,34 +124,63 @@ static void recorders_change_safely_while_threads_record(void **state)
 	run_remove_dir();
 }
 
+/* The number of mappings of ring sets in the process. */
+static unsigned mappings_of_rings(pid_t pid)
+{
+	char path[64], line[512];
+	unsigned n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "memfd:waymark-ring") != NULL;
+	fclose(f);
+	return n;
+}
+
+/* A thread may wait for a page fault of the rings when they are removed. So they are unmapped later than SYNC. */
+static void removed_rings_stay_mapped_for_a_second(void **state)
+{
+	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
+	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
+	struct timespec removed, unmapped;
+	int end;
+
+	(void)state;
+	pid_t pid = busy_start(&end);
+
+	assert_true(fake_sessiond_wait_done(c, 1));
+	clock_gettime(CLOCK_MONOTONIC, &removed);
+	assert_true(fake_sessiond_channel_remove(c));
+	for (unsigned i = 0; i < 10000 && mappings_of_rings(pid) > 0; i++)
+		pause_ms(1);
+	clock_gettime(CLOCK_MONOTONIC, &unmapped);
+	assert_int_equal(mappings_of_rings(pid), 0);
+	assert_true(unmapped.tv_sec - removed.tv_sec + (unmapped.tv_nsec - removed.tv_nsec) / 1e9 >= 1);
+	close(end);
+	assert_int_equal(run_wait(pid), 0);
+	fake_sessiond_free(c);
+	run_remove_dir();
+}
+
 /* The session daemon crashes: its events are disabled, and the program continues. */
 static void program_continues_when_the_daemon_ends(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 16, .n_subbufs = 4 };
 	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
-	char library[PATH_MAX];
-	int ends[2];
+	int end;
 
 	(void)state;
-	ssize_t len = readlink("/proc/self/exe", library, sizeof(library) - 32);
+	pid_t pid = busy_start(&end);
 
-	library[len] = '\0';
-	strcpy(strrchr(library, '/'), "/libloaded.so");
-	assert_int_equal(pipe(ends), 0);
-	int saved = dup(0);
-
-	dup2(ends[0], 0);
-	pid_t pid = run_start((const char *[]){ "prog_busy", library, NULL });
-
-	dup2(saved, 0);
-	close(saved);
-	close(ends[0]);
 	assert_true(fake_sessiond_wait_done(c, 1));
 	pause_ms(20);
 	fake_sessiond_stop(c);
 	pause_ms(50);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-	close(ends[1]);
+	close(end);
 	assert_int_equal(run_wait(pid), 0);
 	fake_sessiond_free(c);
 	run_remove_dir();
@@ -149,6 +189,7 @@ static void program_continues_when_the_daemon_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(recorders_change_safely_while_threads_record),
+					    cmocka_unit_test(removed_rings_stay_mapped_for_a_second),
 					    cmocka_unit_test(program_continues_when_the_daemon_ends) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
