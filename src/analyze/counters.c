@@ -109,7 +109,7 @@ static void release(void *state)
 
 const struct wmk_analyze_module wmk_analyze_counters = {
 	.name = "counters",
-	.summary = "values of counters of applications: last, least, greatest and average",
+	.summary = "values of application counters: last, minimum, maximum and average",
 	.options = "-e '*'",
 	.needs = { { WMK_EV(COUNTER), false, "waymark_counter()", NULL } },
 	.events = WMK_EV(COUNTER),

@@ -221,7 +221,7 @@ static void add_texts(const struct distributions *fields, struct wmk_result *res
 		wmk_cell_real(&row[VALUE_SHARE], 100.0 * (double)stat->count / (double)total->count);
 	}
 	if (fields->n_other)
-		wmk_result_note(result, "%lu other texts are not counted: the maximum is %u different texts",
+		wmk_result_note(result, "%lu other strings are not counted: the maximum is %u different strings",
 				(unsigned long)fields->n_other, VALUES_MAX);
 }
 

@@ -131,7 +131,7 @@ const struct wmk_analyze_module wmk_analyze_memory = {
 	.summary = "pages that the kernel allocates and frees, by process and by size",
 	.options = "--preset=memory",
 	.needs = { { WMK_EV(PAGE_ALLOC), false, "kmem_mm_page_alloc", NULL },
-		   { WMK_EV(PAGE_FREE), true, "kmem_mm_page_free too", "pages that are freed are not known" } },
+		   { WMK_EV(PAGE_FREE), true, "kmem_mm_page_free too", "freed pages are unknown" } },
 	.events = WMK_EV(PAGE_ALLOC) | WMK_EV(PAGE_FREE),
 	.has_threads = true,
 	.create = create,

@@ -256,7 +256,7 @@ static int result(void *state, struct wmk_result *result)
 	}
 	if (all_unknown)
 		wmk_result_note(result, "parts of the paths are unknown: records were lost, are older than the last %u "
-					"changes of states, or the threads have no earlier records",
+					"state changes of all threads, or a thread has no earlier records",
 				WMK_HISTORY_STATES);
 	return err;
 }
@@ -344,7 +344,7 @@ const struct wmk_analyze_module wmk_analyze_path = {
 		   { WMK_EV(SWITCH), false, "sched_switch", NULL },
 		   { WMK_EV(WAKING) | WMK_EV(WAKEUP), false, "sched_waking or sched_wakeup", NULL },
 		   { WMK_EV(SYSCALL_ENTRY), true, "system calls",
-		     "what threads waited for is not known, so a sleep is not distinguished from other waits" } },
+		     "the reasons for waits are unknown, so sleeps are not distinguished from other waits" } },
 	.events = WMK_EV(SPAN_BEGIN) | WMK_EV(SPAN_END),
 	.has_threads = true,
 	.create = create,

@@ -270,7 +270,7 @@ const struct wmk_analyze_module wmk_analyze_sched = {
 	.needs = { { WMK_EV(SWITCH), false, "sched_switch", NULL },
 		   { WMK_EV(WAKEUP) | WMK_EV(WAKING), false, "sched_wakeup or sched_waking", NULL },
 		   { WMK_EV(SYSCALL_ENTRY), true, "system calls",
-		     "what blocked threads wait for is not known: the trace has no system calls" } },
+		     "the reasons why threads are blocked are unknown: the trace has no system calls" } },
 	.events = WMK_EV(SWITCH),
 	.has_threads = true,
 	.create = create,

@@ -152,7 +152,7 @@ static int result(void *state, struct wmk_result *result)
 	}
 	add_slow(spans, result);
 	if (spans->open.n_unmatched)
-		wmk_result_note(result, "%lu begins or ends of spans have no counterpart, and are left out",
+		wmk_result_note(result, "%lu begin or end records of spans have no matching record and are ignored",
 				(unsigned long)spans->open.n_unmatched);
 	return 0;
 }

@@ -216,6 +216,6 @@ int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock)
 	case WMK_CLOCK_MONOTONIC:
 		return measure_monotonic(clock);
 	default:
-		return wmk_error(-EINVAL, "cannot measure the clock of a plug-in here: the plug-in measures it");
+		return wmk_error(-EINVAL, "cannot measure the clock of a plug-in: the plug-in reports its frequency");
 	}
 }

@@ -35,7 +35,8 @@
 /* Assumptions about times, where neither the log nor the user gives a time. */
 /* the year was assumed: the last year in which the line is at most a day later than the file's last change */
 #define WMK_IMPORT_ASSUMED_YEAR 1u
-#define WMK_IMPORT_ASSUMED_DAY 2u      /* the day was assumed: the day of the file's last change */
+/* the day was assumed: the first line is at most 24 hours older than the file's last change */
+#define WMK_IMPORT_ASSUMED_DAY 2u
 #define WMK_IMPORT_ASSUMED_ORIGIN 4u   /* the origin was assumed: relative times count from 1970 */
 #define WMK_IMPORT_ASSUMED_ORDER 8u    /* a line without a time got the time of the previous line */
 

@@ -109,7 +109,7 @@ WMK_CXX_UNIT(86400, 1, 'd')
 
 template<class T> struct argument<T, duration> : argument<typename T::rep> {
 	static_assert(argument<typename T::rep>::is_number && sizeof(T) == sizeof(typename T::rep),
-		      "waymark: a duration must hold one number to be a field");
+		      "waymark: a duration can be a field only if its one member is a number");
 	static constexpr const char *unit() { return unit_of<T::period::num, T::period::den>::text; }
 	static WMK_CXX_INLINE auto value(const T &v) -> decltype(argument<typename T::rep>::value(v.count()))
 	{
@@ -119,7 +119,8 @@ template<class T> struct argument<T, duration> : argument<typename T::rep> {
 
 template<class T, class D = typename unqualified<decltype(object_of<const T>().time_since_epoch())>::type>
 struct time_point_base : argument<D> {
-	static_assert(sizeof(T) == sizeof(D), "waymark: a time point must hold one number to be a field");
+	static_assert(sizeof(T) == sizeof(D),
+		      "waymark: a time point can be a field only if its one member is a duration");
 	static WMK_CXX_INLINE auto value(const T &v) -> decltype(argument<D>::value(v.time_since_epoch()))
 	{
 		return argument<D>::value(v.time_since_epoch());

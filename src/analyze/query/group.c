@@ -65,7 +65,7 @@ static int pack(struct wmk_query_group *group, size_t *at, const struct wmk_quer
 	struct packed packed;
 
 	if (value->len > UINT32_MAX)
-		return wmk_error(-E2BIG, "a text is too long for a group");
+		return wmk_error(-E2BIG, "cannot group rows: a string has more than 4 GiB");
 	if (group->cap - *at < size) {
 		const size_t cap = 2 * group->cap + size + 4096;
 		char *bytes = realloc(group->bytes, cap);

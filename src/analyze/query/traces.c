@@ -83,7 +83,8 @@ void wmk_query_traces_end(struct wmk_query_traces *traces)
 	wmk_read_repeats_end(&traces->repeats, reports->damage, reports->data);
 	if (!reports->lost || (!traces->lost && !traces->lost_packets && !traces->is_loss_unknown))
 		return;
-	snprintf(words, sizeof(words), "lost during recording, in the part that was read: %s%" PRIu64 " records%s",
+	snprintf(words, sizeof(words),
+		 "%s%" PRIu64 " records%s lost during recording (in the part of the trace that was read)",
 		 traces->is_loss_unknown ? "more than " : "", traces->lost,
 		 traces->lost_packets ? ", and whole packets" : "");
 	reports->lost(reports->data, words);
