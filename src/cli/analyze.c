@@ -140,7 +140,7 @@ static int run_analyze(void *data, char **rest, int n_rest)
 	if (args->event && modules[0] != &wmk_analyze_fields)
 		return wmk_error(-EINVAL, "--event is an option of the analysis fields");
 	if (!args->from != !args->to)
-		return wmk_error(-EINVAL, "--from and --to need each other");
+		return wmk_error(-EINVAL, "--from and --to must be given together");
 	if (n_rest == n_names)
 		return wmk_error(-EINVAL, "no trace given: give its directory, or a directory above it");
 	if (!modules[0] && n_rest > 1 && access(rest[0], F_OK) != 0)
@@ -167,12 +167,12 @@ static const char *const details[] = {
 	"With kernel records of sched_switch and sched_wakeup: the states of the thread during the slowest spans.",
 	"locks: futexes: which process and address, number of waits and waiters, time, and the last thread that woke a "
 	"waiter. Needs --preset=sched.",
-	"path: the critical path of the slowest span, or of the slowest one of a name (--span), in the order of time. "
-	"Where its thread waited for another thread, the path has what that thread did. Needs spans and "
-	"--preset=sched.",
-	"counters: counters of applications (waymark_counter()): number of values, last, least, greatest and average "
+	"path: the critical path of the slowest span (with --span: of the slowest span of that name), in the order of "
+	"time. While the thread of the span waits for another thread, the path shows the states of the other thread. "
+	"Needs spans and --preset=sched.",
+	"counters: counters of applications (waymark_counter()): number of values, last, minimum, maximum and average "
 	"value, by process.",
-	"events: how often each event occurred, its rate and its greatest rate, as a line over time. fields: "
+	"events: the count of each event, its average and maximum rate, and a chart of the rate over time. fields: "
 	"distributions of the values of fields, by event. loss: where and when records were lost.",
 	"A state is unknown before the first record of a thread, and after records were lost. The times of the states "
 	"add up to the length of the trace. docs/analyze.md describes how each figure is computed. If the trace "
@@ -187,11 +187,11 @@ static const struct wmk_cli_option options[] = {
 	  "Print at most N rows of each table. 0: all. The default is 20. JSON and CSV have all rows.",
 	  WMK_CLI_NUMBER(struct analyze_args, limit, UINT32_MAX), WMK_CLI_GIVEN(struct analyze_args, has_limit) },
 	{ 's', "sort", "TEXT",
-	  "Order rows by this column, the greatest value first. Columns have the names of --json: running_ns.",
+	  "Sort rows by this column, in descending order. Columns have their names in --json, for example running_ns.",
 	  WMK_CLI_NAME(struct analyze_args, sort, "a column") },
 	{ 0, "diff", "DIR",
 	  "Compare with an earlier trace: print the values of DIR, those of TRACE, and the change. Rows of the same "
-	  "name are added up, because numbers of threads and processes differ between two traces.",
+	  "name are summed, because numbers of threads and processes differ between two traces.",
 	  WMK_CLI_NAME(struct analyze_args, diff, "a trace") },
 	{ 0, "span", "NAME", "With path: spans of this name. The default is any name.",
 	  WMK_CLI_NAME(struct analyze_args, span, "a span") },
@@ -210,8 +210,8 @@ static const struct wmk_cli_option options[] = {
 	  "record events of the application in the same trace.",
 	  WMK_CLI_FLAG(struct analyze_args, symbols) },
 	{ 0, "folded", NULL,
-	  "With path: print stacks for a flame graph (flamegraph.pl, speedscope), with nanoseconds. A thread that "
-	  "ended the wait of another thread is below this wait.",
+	  "With path: print stacks for a flame graph (flamegraph.pl, speedscope), with nanoseconds. The thread that "
+	  "ends a wait is a child frame of this wait.",
 	  WMK_CLI_FLAG(struct analyze_args, folded) },
 	WMK_CLI_OPTIONS_TIME,
 	{ 0, "csv", NULL, "Print CSV instead of text: for each table a line of names, then one line for each row.",

@@ -311,8 +311,8 @@ static const char *const details[] = {
 	"context. `waymark record` runs a small program for each context, five times, which takes a few seconds. "
 	"Nothing is written to a disk meanwhile. The command neither needs nor affects a session daemon.",
 	"Times are CPU time of the recording thread. Each is the median of 21 batches of 20,000 records, in the best "
-	"of five passes. The range is that of the middle half of these batches. A wide range means that other load "
-	"disturbed the measurement: measure again.",
+	"of five passes. The column `middle half` is the interquartile range of these batches. A wide range means that "
+	"other load disturbed the measurement: measure again.",
 	"The column `more` is the additional cost of a part. For a record without fields, it is the cost without the "
 	"clock (the function call, the reservation, the header and the commit, which are one restartable sequence). "
 	"For fields, it is the difference from a record without fields; for a context, from a record of 4 bytes.",

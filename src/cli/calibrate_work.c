@@ -147,7 +147,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!wm_enabled(calibrate, record_4)) {
-		fputs("waymark-calibrate: its events are not recorded; run `waymark calibrate`\n", stderr);
+		fputs("waymark-calibrate: the events of this program are not recorded; run `waymark calibrate`\n",
+		      stderr);
 		return 1;
 	}
 	if (cpu >= 0) {

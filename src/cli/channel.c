@@ -228,12 +228,12 @@ static const char *const enable_details[] = {
 	"lost and counted: one above 16 KiB, or of a thread without restartable sequences (rseq). The context fields "
 	"vpid, vtid and procname are read by system calls at the first record of a thread. --blocking-timeout is "
 	"refused.",
-	"With --auto-reclaim-memory, a buffer keeps two sub-buffers when it gives its memory back: the current and the "
-	"next one. The consumer daemon allocates the memory again after the next record. If applications fill both "
-	"sub-buffers before, further records are lost and counted (no memory). `waymark reclaim-memory` does the same "
-	"on request. --overwrite, --blocking-timeout and --wake=timer are refused.",
-	"Channels of all applications record an event only once: in the oldest enabled channel with a matching rule. "
-	"The same holds for the channels of --pid, of --exec and of --follow.",
+	"With --auto-reclaim-memory, a buffer keeps two sub-buffers when it gives its memory back: the current and "
+	"the next one. The consumer daemon allocates the memory again after the next record. If applications fill "
+	"both sub-buffers before that, further records are lost and counted (no memory). `waymark reclaim-memory` "
+	"does the same on request. --overwrite, --blocking-timeout and --wake=timer are refused.",
+	"If several channels for all applications match an event, only the oldest enabled one records it. The same "
+	"applies to several channels with --pid, with --exec or with --follow.",
 	"A kernel channel (--kernel) has one buffer per CPU in the kernel, of --num-subbuf times --subbuf-size bytes; "
 	"the kernel divides it by its own rules. --blocking-timeout and --buffers-pid are refused. Each kernel channel "
 	"records what its own rules match: an event that matches rules of two channels is recorded twice.",
@@ -256,8 +256,8 @@ static const struct wmk_cli_option enable_options[] = {
 	  "With --discard: the maximum time, in milliseconds, from a record to the trace; 0: records are written when "
 	  "their sub-buffer is full. The default is 1000.",
 	  .store = set_flush_interval, WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
-	{ 0, "switch-timer", "USEC", "The same in microseconds, as in LTTng.", .store = set_switch_timer,
-	  WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
+	{ 0, "switch-timer", "USEC", "As --flush-interval, in microseconds. LTTng's spelling.",
+	  .store = set_switch_timer, WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
 	{ 0, "subbuf-size", "SIZE",
 	  "The size of a sub-buffer in bytes, with k, M or G; rounded up to a power of two. The default is 1M.",
 	  WMK_CLI_SUBBUF_SIZE(struct wmk_channel_args, subbuf_size) },
@@ -276,9 +276,9 @@ static const struct wmk_cli_option enable_options[] = {
 	  WMK_CLI_CHOICE(struct wmk_channel_args, allocation, "per-cpu per-channel",
 			 "unknown allocation '@': the allocations are per-cpu and per-channel"), .min = 1 },
 	{ 0, "buffer-preallocation", "WHEN",
-	  "preallocate: allocate all memory of the buffers when they are made. on-demand: one sub-buffer of each ring, "
-	  "and the rest of a ring when it is first used. The default is at most 64 MiB at once, and the rest on "
-	  "demand.",
+	  "preallocate: allocate all memory of the buffers when they are created. on-demand: allocate one sub-buffer "
+	  "of each ring, and the rest of a ring at its first record. By default, at most 64 MiB are allocated at "
+	  "once, and the rest on demand.",
 	  WMK_CLI_CHOICE(struct wmk_channel_args, preallocation, "preallocate on-demand",
 			 "unknown preallocation '@': the values are preallocate and on-demand"),
 	  .min = WAYMARK_CTL_PREALLOCATE_ALL },
@@ -288,13 +288,13 @@ static const struct wmk_cli_option enable_options[] = {
 	  WMK_CLI_CHOICE(struct wmk_channel_args, wake, "writer timer",
 			 "unknown value '@': the values are writer and timer"), .min = WAKE_WRITER },
 	{ 0, "read-timer", "USEC",
-	  "With --wake=timer, which it implies: the interval in microseconds, or with ms or s, from 1 ms to 60 s. "
-	  "The default is 100 ms.",
+	  "The interval at which the consumer daemon reads, in microseconds, or with ms or s, from 1 ms to 60 s. "
+	  "Implies --wake=timer. The default is 100 ms.",
 	  WMK_CLI_MICROSECONDS(struct wmk_channel_args, read_us, 1000, 60000000) },
 	{ 0, "auto-reclaim-memory", "TIME",
-	  "When the memory of idle buffers is given back to the system: a time without records, in microseconds or "
-	  "with ms, s, m, h, at least 1ms (also older-than:TIME, as in LTTng); consumed: after 100ms; off: never, "
-	  "which is the default.",
+	  "Give the memory of a buffer back to the system after this time without records, in microseconds or with "
+	  "ms, s, m, h, at least 1ms (also older-than:TIME, as in LTTng). consumed: after 100ms; off: never. The "
+	  "default is off.",
 	  .store = set_reclaim, WMK_CLI_AT(int64_t, struct wmk_channel_args, reclaim_us) },
 	{ 0, "field-limit", "SIZE",
 	  "The maximum size of a string or sequence, from 16 bytes to 64k. A longer value is cut and counted. The "

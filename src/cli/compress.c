@@ -109,10 +109,10 @@ static int run_compress(void *data, char **rest, int n_rest)
 
 static const char *const details[] = {
 	"Replaces each trace in and below the directories by a compressed one. `waymark view`, `waymark convert` and "
-	"libwaymark-ctf read it like a plain one, and --begin still finds its place by the index.",
+	"libwaymark-ctf read it like an uncompressed trace, and --begin still uses the index.",
 	"The stream files become files of zstd with the suffix .zst, in frames of whole packets with checksums. All "
-	"other files are copied. The compressed trace is built beside the plain one and exchanged by one rename, so a "
-	"crash leaves either of the two. Until then, both need disk space.",
+	"other files are copied. The compressed trace is written beside the uncompressed trace and replaces it by one "
+	"rename, so a crash leaves one complete trace. Both traces use disk space until the rename.",
 	"Other readers, such as babeltrace2 and Trace Compass, cannot read compressed traces. For them, `waymark "
 	"convert --to ctf` writes a plain trace; `zstd -d --rm` in the trace's directory restores the same bytes.",
 	"A trace that is being written is not compressed; the exit status is then 1, as after other failures.",

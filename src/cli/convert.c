@@ -139,10 +139,11 @@ static const char *const details[] = {
 	"Processes, threads and names become the contexts vpid, vtid and procname, so that each thread has its own "
 	"track in Perfetto. A line in an unknown form becomes a record with its whole text (syslog:line, ...), and is "
 	"counted. --begin, --end and --filter apply to the resulting records.",
-	"Missing parts of times are assumed, and a message reports that: a year (--year) is the last that fits before "
-	"the file's last change; a day (`strace -tt`) is that of the last change; times since the machine's start "
-	"(dmesg, perf) count from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` prints when this "
-	"machine started.",
+	"Missing parts of times are assumed, and a message reports that. Dates without a year (--year): the latest "
+	"year in which the line is at most one day later than the file's modification time. Times without a date "
+	"(`strace -tt`): the first line is at most 24 hours older than the modification time. Times since the "
+	"machine's start (dmesg, perf): counted from --boot-time, or else from 1970. `date -d \"$(uptime -s)\" +%s` "
+	"prints when this machine started.",
 	"Damaged parts and lost records are reported on standard error; the exit status is 1 if a part is damaged.",
 	NULL
 };
@@ -167,8 +168,9 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "year", "YEAR", "With --from: the year of the first line of a log with dates without a year.",
 	  .store = wmk_cli_store_import_year, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
 	{ 0, "boot-time", "TIME",
-	  "With --from: the origin of times without a date, as seconds since 1970 or a date. It is the start of the "
-	  "machine; for `strace -r`, the first line; for `strace -tt`, any time of the first day.",
+	  "With --from: the origin of times without a date, as seconds since 1970 or a date. For dmesg and perf, the "
+	  "start of the machine; for `strace -r`, the time of the first line; for `strace -tt`, any time on the day "
+	  "of the first line.",
 	  .store = wmk_cli_store_import_origin, WMK_CLI_AT(struct wmk_cli_import, struct convert_args, import) },
 	WMK_CLI_OPTIONS_WHICH,
 };

@@ -343,7 +343,8 @@ static int run(void *data, char **rest, int n_rest)
 		return (args->install ? install : restore)(core_pattern, kept) < 0 ? wmk_cli_failed() : 0;
 	}
 	if (n_rest != (int)WMK_CORE_VALUES)
-		return wmk_error(-EINVAL, "%d arguments given, not %d: the kernel runs this command; use --install",
+		return wmk_error(-EINVAL, "%d arguments given instead of %d: only the kernel runs this command "
+					  "without options (use --install)",
 				 n_rest, (int)WMK_CORE_VALUES);
 	return hook(args, rest);
 }
@@ -353,11 +354,11 @@ static const char *const details[] = {
 	"(/proc/sys/kernel/core_pattern), until a restart or --remove. The earlier pattern is kept in "
 	"/etc/waymark/core-pattern.",
 	"When a process dumps core, the hook records a snapshot of every active session that records it: sessions of "
-	"root or of the user of the process, with a channel in overwrite mode and a snapshot output. Kernel channels "
-	"count in sessions of `create --snapshot`, unless `track -k` excludes the process. The snapshots are named "
-	"crash-DATE-NUMBER, and their environment has the signal, the program and the process. After at most 2 seconds "
-	"the core is passed on to the earlier handler, or written to the earlier file if that is an absolute path. A "
-	"relative path is not supported: no core is written then.",
+	"root or of the user of the process, with a channel in overwrite mode and a snapshot output. In sessions of "
+	"`create --snapshot`, a kernel channel suffices, unless `track -k` excludes the process. The snapshots are "
+	"named crash-DATE-NUMBER, and their environment has the signal, the program and the process. After at most 2 "
+	"seconds the core is passed on to the earlier handler, or written to the earlier file if that is an absolute "
+	"path. A relative path is not supported: no core is written then.",
 	NULL
 };
 

@@ -164,7 +164,7 @@ static void say_unanswered(const struct waymark_ctl_result *result)
 					wmk_cli_clean(apps[i]->name), (unsigned long long)apps[i]->pid);
 	if (n > UNANSWERED_MAX && len < sizeof(list))
 		snprintf(list + len, sizeof(list) - len, " and %u more", n - UNANSWERED_MAX);
-	wmk_cli_warn("%u application%s not confirmed yet, and will be changed as soon as %s can: %s", n,
+	wmk_cli_warn("%u application%s not confirmed the change yet, and will apply it as soon as %s can: %s", n,
 		     n == 1 ? " has" : "s have", n == 1 ? "it" : "they", list);
 }
 

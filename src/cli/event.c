@@ -58,7 +58,7 @@ static int set_place(const struct wmk_cli_option *option, void *at, const char *
 	if (args->probe)
 		return wmk_error(-EINVAL, "two probes given: give one per event");
 	if (!*value)
-		return wmk_error(-EINVAL, "the place of the probe is empty");
+		return wmk_error(-EINVAL, "the location of the probe is empty");
 	args->probe = (uint32_t)option->max;
 	args->place = strdup(value);
 	return args->place ? 0 : wmk_error(-ENOMEM, "no memory");
@@ -79,7 +79,7 @@ static int set_program_place(const struct wmk_cli_option *option, void *at, cons
 
 	if (!value[head + len] || len == 0 || len >= sizeof(name))
 		return wmk_error(-EINVAL,
-				 "invalid probe place \"%.60s\": give PATH:SYMBOL, elf:PATH:SYMBOL or "
+				 "invalid probe location \"%.60s\": give PATH:SYMBOL, elf:PATH:SYMBOL or "
 				 "sdt:PATH:PROVIDER:NAME",
 				 value);
 	snprintf(name, sizeof(name), "%.*s", (int)len, value + head);
@@ -272,9 +272,9 @@ static int run_enable(void *data, char **rest, int n_rest)
 static const char *const enable_details[] = {
 	"An application's event is recorded if its provider:name matches a pattern and no exclusion, and its level "
 	"meets the condition. In patterns, * matches any text, ? any character, [a-z] one of a set; a pattern without "
-	"':' is also compared with the provider alone. Applications do not need to run yet: an application that starts "
-	"later records the event from its first line. When the command returns, every application that has confirmed "
-	"records the event at its next occurrence. The command names applications that have not confirmed.",
+	"':' is also compared with the provider alone. Applications do not need to run yet: an application that "
+	"starts later records the event from its start. When the command returns, every application that has "
+	"confirmed records the event at its next occurrence. The command names applications that have not confirmed.",
 	"If several rules of a channel match an event, a record is written if at least one of them selects it. A rule "
 	"with a filter selects the records that match the filter; a rule without a filter selects all records.",
 	"With --kernel, the events are those of the kernel, on the whole machine or, with --pid, in one process. A "
@@ -283,11 +283,11 @@ static const char *const enable_details[] = {
 	"--syscall, NAME alone is a system call. The event must exist: `waymark list --kernel` prints the events and "
 	"the missing features of this kernel. Kernel events have no log levels. The contexts pid, tid and procname "
 	"identify the thread of a record; `waymark add-context --kernel` adds them.",
-	"A probe creates an event with the given name. The fields of its records follow the place in parentheses, each "
-	"as [NAME=]VALUE[:TYPE]. A value is a parameter of the kernel function by its name, $arg1, $retval, %di (a "
-	"register), +8(VALUE), @SYMBOL or $comm; for an SDT probe arg1, arg2, by default all of them. Types are u8 to "
-	"u64, s8 to s64, x8 to x64 (hexadecimal), string, symbol, TYPE[N]. A disabled probe costs nothing. The probe "
-	"is removed together with its session.",
+	"A probe creates an event with the given name. The fields of its records follow the location, in parentheses, "
+	"each as [NAME=]VALUE[:TYPE]. A value is a parameter of the kernel function by its name, $arg1, $retval, %di "
+	"(a register), +8(VALUE), @SYMBOL or $comm; for an SDT probe arg1, arg2, by default all of them. Types are u8 "
+	"to u64, s8 to s64, x8 to x64 (hexadecimal), string, symbol, TYPE[N]. A disabled probe costs nothing. The "
+	"probe is removed together with its session.",
 	"Levels are emerg (0), alert, crit, err, warning, notice, info, debug_system, debug_program, debug_process, "
 	"debug_module, debug_unit, debug_function, debug_line, debug (14). `waymark list --userspace` lists the events "
 	"of running applications.",

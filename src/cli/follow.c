@@ -471,7 +471,7 @@ const char *wmk_follow_why_text(const struct wmk_unfollowed *one)
 	case WMK_FOLLOW_DISABLED:
 		return "was started with WAYMARK_DISABLE in its environment";
 	case WMK_FOLLOW_MOUNTS:
-		return "has other mounts or another root, where WAYMARK_RUNDIR is another directory";
+		return "has another mount namespace or root directory, in which WAYMARK_RUNDIR is another directory";
 	case WMK_FOLLOW_USER:
 		return "runs as another user";
 	case WMK_FOLLOW_SET_ID:

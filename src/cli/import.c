@@ -137,18 +137,17 @@ static void print_result(const struct wmk_cli_import *import, const char *direct
 {
 	if (done->assumed & WMK_IMPORT_ASSUMED_YEAR)
 		wmk_cli_note(
-			"dates without a year: assumed the last year that fits before the file's last change (--year "
+			"dates without a year: assumed the latest year that fits the file's modification time (--year "
 			"sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_DAY)
-		wmk_cli_note("times without a date: assumed the day of the file's last change, and the days before it "
-			     "(--boot-time sets it)");
+		wmk_cli_note("times without a date: assumed that the first line is at most 24 hours older than the "
+			     "file's modification time (--boot-time sets its day)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORIGIN)
 		wmk_cli_note("times since an unknown origin: assumed the beginning of 1970 (--boot-time sets it)");
 	if (done->assumed & WMK_IMPORT_ASSUMED_ORDER)
 		wmk_cli_note("lines without a time: assumed the time of the previous line");
 	if (done->late)
-		wmk_cli_warn("%" PRIu64 " record%s came too late to be put in order: changed to the times of the "
-			     "previous records",
+		wmk_cli_warn("%" PRIu64 " record%s out of order: times changed to those of the previous records",
 			     done->late, wmk_cli_plural(done->late));
 	if (done->unknown)
 		wmk_cli_warn("%" PRIu64 " line%s not understood, kept as %s:line; the first is line %" PRIu64

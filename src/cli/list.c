@@ -209,13 +209,14 @@ static int read_arguments(struct wmk_list_args *args, char **rest, int n_rest)
 	if (err == 0 && !common->kernel)
 		err = wmk_cli_session_argument(common, rest, n_rest);
 	if (err == 0 && common->userspace && (common->session || common->channel))
-		err = wmk_error(-EINVAL, "--userspace lists all applications: remove the session or channel");
+		err = wmk_error(-EINVAL, "--userspace lists all applications: give no session or channel");
 	if (err == 0 && common->kernel && (common->session || common->channel))
-		err = wmk_error(-EINVAL, "--kernel lists all kernel events: remove the session or channel");
+		err = wmk_error(-EINVAL, "--kernel lists all kernel events: give no session or channel");
 	if (err == 0 && common->pid && !common->userspace)
 		err = wmk_error(-EINVAL, "--pid needs --userspace");
 	if (err == 0 && (args->glob || args->mem_usage) && (common->userspace || common->kernel || args->names))
-		err = wmk_error(-EINVAL, "%s is for lists of sessions", args->glob ? "--glob" : "--mem-usage");
+		err = wmk_error(-EINVAL, "%s lists sessions: give no --userspace, --kernel or --names",
+				args->glob ? "--glob" : "--mem-usage");
 	if (err == 0 && args->glob && (common->session || common->channel))
 		err = wmk_error(-EINVAL, "--glob and a session or channel exclude each other");
 	return err;
@@ -249,15 +250,15 @@ static const char *const list_details[] = {
 	"If sessions send their traces to a relay, the last lines show these connections: the state, the bytes that "
 	"the relay has not acknowledged, the size of the spool, and the latest error. A destroyed session is listed "
 	"there until its spool is sent.",
-	"While a session records, the counts are read from the buffers of the applications: they include records that "
-	"are not in the trace yet. Those of kernel channels and of channels in overwrite mode are added when they are "
-	"written.",
+	"While a session records, the counts are read from the buffers of the applications: the counts include "
+	"records that are not in the trace yet. Records of kernel channels and of channels in overwrite mode are "
+	"counted when they are written to the trace.",
 	"With --kernel, lists the kernel events. Each line has the name in traces (that of lttng-modules, if it has "
 	"the event) and the kernel's subsystem:name; `waymark enable-event --kernel` accepts both. A system call is "
 	"one line, syscall:NAME, for its entry and its exit. Patterns select events: 'sched_*', 'block:*', "
 	"'syscall:open*'. Events that one of your sessions records are marked. The last lines list the features that "
-	"Waymark uses and this kernel lacks, with the reason; each feature is tested by use. Listing kernel events "
-	"requires root, or root's session daemon and membership in the group 'tracing'.",
+	"Waymark uses and this kernel lacks, with the reason. Waymark tries each feature to detect it. Listing kernel "
+	"events requires root, or root's session daemon and membership in the group 'tracing'.",
 	NULL
 };
 

@@ -228,7 +228,7 @@ int wmk_cli_words_add(struct wmk_cli_words *words, const char *list)
 		if (!len)
 			return wmk_error(-EINVAL, "empty word in a list");
 		if (words->n == WMK_CLI_WORDS_MAX)
-			return wmk_error(-E2BIG, "too many words: the maximum is %u", WMK_CLI_WORDS_MAX);
+			return wmk_error(-E2BIG, "too many words in a list: the maximum is %u", WMK_CLI_WORDS_MAX);
 		more = realloc(words->items, (words->n + 1) * sizeof(*more));
 		if (!more)
 			return wmk_error(-ENOMEM, "no memory");

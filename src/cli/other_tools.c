@@ -16,7 +16,7 @@ static const struct other_name {
 	{ "probe", "use `waymark enable-event --kernel --probe PLACE NAME`" },
 	{ "live", "use `waymark view --follow`" },
 	{ "attach", "use `waymark view --follow` for a trace, or `waymark strace -p PID` for a process" },
-	{ "stat", "use `waymark strace -c` to count system calls, or `waymark list SESSION` for its records" },
+	{ "stat", "use `waymark strace -c` to count system calls, or `waymark list SESSION` for counts of records" },
 	{ "trace", "use `waymark strace` for system calls, or `waymark record` for a trace" },
 	{ "script", "use `waymark view`, or `waymark convert` for another format" },
 	{ "replay", "use `waymark view`" },

@@ -227,7 +227,8 @@ static const char *const details[] = {
 };
 
 static const struct wmk_cli_option options[] = {
-	{ 0, "tables", NULL, "List the tables and their columns with types. All arguments are directories.",
+	{ 0, "tables", NULL, "List the tables and their columns with types. No statement is given: all arguments are "
+			     "trace directories.",
 	  WMK_CLI_FLAG(struct query_args, tables) },
 	{ 0, "json", NULL, "Print one JSON object per line for each row.",
 	  WMK_CLI_FLAG(struct query_args, common.json) },

@@ -53,7 +53,7 @@ static int run(void *data, char **rest, int n_rest)
 static const char *const details[] = {
 	"A buffer keeps two sub-buffers, the current and the next one. The memory of all others is given back. The "
 	"consumer daemon allocates the memory again after the next record. If applications fill both sub-buffers "
-	"before, further records are lost and counted (no memory). No record that is in a buffer is lost.",
+	"before that, further records are lost and counted (no memory). No record that is in a buffer is lost.",
 	"Buffers of kernel channels, and of channels with --overwrite, --blocking-timeout or --wake=timer, keep their "
 	"memory. `waymark enable-channel --auto-reclaim-memory` gives memory back without a command. `waymark list "
 	"--mem-usage` shows the memory of buffers, and how much was given back.",
@@ -62,13 +62,14 @@ static const char *const details[] = {
 
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION,
-	{ 'c', "channel", "CHANNEL", "Buffers of this channel, as an alternative to the argument; several with commas.",
+	{ 'c', "channel", "CHANNEL", "Buffers of this channel, as an alternative to the argument. Several are "
+				     "separated by commas.",
 	  WMK_CLI_WORDS(struct reclaim_args, channels), .repeats = true },
 	{ 'a', "all", NULL, "Buffers of all channels that can give memory back. This is the default.",
 	  WMK_CLI_FLAG(struct reclaim_args, all) },
 	{ 0, "older-than", "USEC",
 	  "Only buffers that had no record for this time, in microseconds or with ms, s, m, h. The default is 0: each "
-	  "buffer of which all complete sub-buffers are in the trace.",
+	  "buffer with all complete sub-buffers in the trace.",
 	  WMK_CLI_MICROSECONDS(struct reclaim_args, idle_us, 0, TIME_MAX_US) },
 	WMK_CLI_OPTION_USERSPACE("Use the user domain: applications. This is the default, and the only domain."),
 	WMK_CLI_OPTION_JSON,

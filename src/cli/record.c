@@ -119,7 +119,7 @@ static int set_context(const struct wmk_cli_option *option, void *at, const char
 		if (near.n)
 			return wmk_error(-EINVAL, "unknown context \"%.40s\"; did you mean: %s?", value,
 					 wmk_nearest_text(&near, names, sizeof(names)));
-		return wmk_error(-EINVAL, "unknown context \"%.40s\"; the contexts are none, %s", value, all);
+		return wmk_error(-EINVAL, "unknown context \"%.40s\"; give \"none\", or one of %s", value, all);
 	}
 	for (unsigned i = 0; i < args->n_contexts; i++)
 		if (args->contexts[i] == context->number)
@@ -164,7 +164,8 @@ static const struct wmk_cli_option record_options[] = {
 	  "\"bo*\"'. An event without a field of EXPR is not recorded. waymark-filter(7) describes the language.",
 	  .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, filter) },
 	{ 0, "kallsyms", NULL,
-	  "With --kernel: save the functions of the kernel in DIR/kallsyms, for `waymark view --symbols` (5 MB).",
+	  "With --kernel: save the addresses of kernel functions in DIR/kallsyms, for `waymark view --symbols` (5 "
+	  "MB).",
 	  WMK_CLI_FLAG(struct wmk_record_args, kallsyms) },
 	{ 0, "kernel-filter", "EXPR",
 	  "Only kernel records (-k) for which EXPR is true: 'prev_tid == 1 || $ctx.procname == \"sh*\"'. The kernel "
@@ -194,9 +195,9 @@ static const struct wmk_cli_option record_options[] = {
 	  "buffers is written when the program has ended.",
 	  WMK_CLI_FLAG(struct wmk_record_args, overwrite) },
 	{ 0, "snapshot-on", "WHEN",
-	  "Keep the newest records in the buffers, and write a snapshot of them when one of these happens, separated "
-	  "by commas. USR2: this command receives SIGUSR2; crash: the program is ended by a signal; exit: the program "
-	  "ends; loss: records are lost.",
+	  "Keep the newest records in the buffers, and write a snapshot of them at these events (several are "
+	  "separated by commas). USR2: this command receives SIGUSR2; crash: the program is ended by a signal; exit: "
+	  "the program ends; loss: records are lost.",
 	  .choices = WMK_RECORD_SNAPSHOT_WORDS, .choose_many = true,
 	  WMK_CLI_WORDS(struct wmk_record_args, snapshot_on) },
 	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_record_args),
@@ -435,7 +436,8 @@ static int run_record(void *data, char **rest, int n_rest)
 			return record(args, &recording, path, rest);
 		status = wmk_error_number();
 		if (status == 0)
-			wmk_errorx(-ENOTSUP, "%s needs a session daemon, which WAYMARK_CLOCK_PLUGIN excludes",
+			wmk_errorx(-ENOTSUP, "%s needs a session daemon, and `waymark record` uses none with "
+					     "WAYMARK_CLOCK_PLUGIN: unset this variable",
 				   args->url ? "--to" : "--snapshot-on");
 		else
 			wmk_error_add(status, "%s needs a session daemon", args->url ? "--to" : "--snapshot-on");
@@ -459,8 +461,8 @@ static const char *const details[] = {
 	"programs are applications: they include <waymark/trace.h> and link libwaymark. No daemon is needed. If a "
 	"session daemon runs, the command records in a temporary session of that daemon; --private avoids that. The "
 	"trace is in the Common Trace Format; `waymark view` prints it.",
-	"With --kernel, kernel events are recorded, too, with the same clock into the same trace, so that all records "
-	"are in the true order. `waymark list --kernel` lists the events of this kernel.",
+	"With --kernel, kernel events are also recorded into the same trace. Both domains use the same clock, so "
+	"records are ordered correctly. `waymark list --kernel` lists the events of this kernel.",
 	"The exit status is that of COMMAND; 128 + N if signal N killed it; 1 if it could not be run or recorded; 2 "
 	"for wrong usage of waymark. Ctrl-C is delivered to COMMAND; the trace is complete in that case as well.",
 	"At the end, one line on standard error reports the number of event records and of lost records, the option "

@@ -373,7 +373,7 @@ static int summarize(struct through *t, struct wmk_record_result *result)
 	result->session = session;
 	say_matches(result, session);
 	if (result->running)
-		wmk_cli_warn("a program that %s started continued after its end, and is no longer recorded",
+		wmk_cli_warn("%s has ended, but a descendant continues to run and is no longer recorded",
 			     result->program);
 	if (t->snapshots.on)
 		wmk_record_snapshots_print(&t->snapshots, result);

@@ -96,7 +96,7 @@ static void say_nothing_recorded(const struct wmk_record_result *result)
 		wmk_cli_warn("no event of %s was recorded: no record matches the filter '%.100s'", result->program,
 			     result->options->filter);
 	else
-		wmk_cli_warn("no event of %s was recorded: the program reached none of the enabled events",
+		wmk_cli_warn("no event of %s was recorded: the program executed none of the enabled tracepoints",
 			     result->program);
 }
 
@@ -114,7 +114,7 @@ void wmk_record_missing(const struct wmk_record_result *result)
 			wmk_cli_warn("%s", one.why);
 	}
 	if (more(result))
-		wmk_cli_warn("%" PRIu64 " more applications were not recorded, or in part only", more(result));
+		wmk_cli_warn("%" PRIu64 " more applications were not recorded, or only partly", more(result));
 	say_nothing_recorded(result);
 }
 

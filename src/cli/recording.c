@@ -111,8 +111,8 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 		return err;
 	}
 	if (info->uid != getuid() || rec->traced)
-		return wmk_error(-EPERM, "cannot record user %u: a recording has one user, %u", (unsigned)info->uid,
-				 (unsigned)getuid());
+		return wmk_error(-EPERM, "cannot record user %u without a session daemon: user %u is recorded",
+				 (unsigned)info->uid, (unsigned)getuid());
 	memcpy(rec->uuid, info->uuid, sizeof(rec->uuid));
 	rec->traced = true;
 	*trace = &rec->store;
@@ -266,7 +266,7 @@ static int rings_stop(void *rings, bool wait)
 static int rings_clear(void *rings, bool wait)
 {
 	(void)wait, (void)rings;
-	return wmk_error(-ENOTSUP, "cannot clear a recording of a program while it runs");
+	return wmk_error(-ENOTSUP, "cannot clear a recording while its program runs");
 }
 
 static int rings_counts(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier)

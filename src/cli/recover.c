@@ -88,7 +88,7 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	if (err == 0)
 		err = wmk_daemon_did(&daemon, waymark_ctl_destroy(daemon.ctl, NULL, &daemon.result));
 	if (err < 0) {
-		wmk_error_add(err, "%s is not recovered, and is kept", path);
+		wmk_error_add(err, "cannot recover %s (the directory is kept)", path);
 		wmk_cli_warn("%s", wmk_cli_clean(wmk_error_text(words, sizeof(words))));
 		wmk_error_clear();
 	} else {
@@ -173,9 +173,9 @@ static int run(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"For sessions that were created with --shm-path, after all processes that recorded or wrote have ended: they "
-	"were killed, or the machine was restarted and DIR is on persistent memory. Appends the records that remained "
-	"in the rings to the trace of the session, then removes the ring files.",
+	"Recovers sessions that were created with --shm-path after their applications and daemons have ended without "
+	"writing all records: they were killed, or the machine was restarted and DIR is on persistent memory. Appends "
+	"the records that remained in the rings to the trace of the session, then removes the ring files.",
 	"DIR is the directory of --shm-path, with all its sessions, or the directory of one session. If a process uses "
 	"the rings of a session, the session is skipped: while applications or a daemon run, nothing is lost. In that "
 	"case, `waymark list` starts the session daemon, which resumes all sessions.",

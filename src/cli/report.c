@@ -69,17 +69,17 @@ static int run_report(void *data, char **rest, int n_rest)
 }
 
 static const char *const details[] = {
-	"Reads all traces in and below the directories once, and writes one HTML file. It contains everything that "
-	"it needs: a browser opens it from disk, without network.",
+	"Reads all traces in and below the directories once, and writes one HTML file. The file is self-contained: a "
+	"browser opens it from disk, without a network.",
 	"The page has the summary of `waymark analyze`; charts of records, lost records and CPU use over time; a "
 	"timeline of CPUs and threads with their states and spans; a flame graph of spans and system calls; and the "
-	"tables of the summary with all rows, which "
-	"a click on a head sorts. States need the kernel events of `waymark record --preset=sched`.",
+	"tables of the summary with all rows. A click on a column heading sorts the table. States need the kernel "
+	"events of `waymark record --preset=sched`.",
 	"The timeline zooms (wheel, + and -) and moves (drag, arrow keys). A click on a span, a state or a record "
 	"shows its fields. The page lists the keys.",
-	"Up to 100,000 records are in the page with their fields. Of larger traces, the page has no single records, "
-	"and short states and spans are summed. Spans longer than 1/2000 of the length are all in the page. Sums and "
-	"tables are exact. For details of a part, select it with --begin and --end.",
+	"If a trace has at most 100,000 records, the page has each record with its fields. For a larger trace, the "
+	"page has no individual records, and sums short states and spans. Each span longer than 1/2000 of the trace "
+	"is in the page. Sums and tables are exact. For details of a part, select it with --begin and --end.",
 	"Damaged parts and lost records are reported on standard error; the exit status is 1 if a part is damaged.",
 	NULL
 };

@@ -82,15 +82,16 @@ static int run_disable(void *data, char **rest, int n_rest)
 }
 
 static const char *const enable_details[] = {
-	"The session daemon then rotates the session by itself, as `waymark rotate` does, while the session is active. "
-	"With --timer and --size, it rotates at whichever is reached first. Options that are not given keep their "
-	"setting. `waymark list` shows all of them, and `waymark save` saves them.",
-	"With --retain-size, --retain-age or --retain-count, the oldest closed chunks are deleted after each rotation, "
-	"also after `waymark rotate`. The open chunk is never deleted. --retain-size is the size of the whole trace, "
-	"with the open chunk. It implies a rotation at a tenth of this size, as --retain-age implies one at a tenth of "
-	"this time, so that a small part of the trace is deleted at a time.",
-	"A chunk that `waymark view` or another reader of Waymark reads is not deleted meanwhile, but at a later "
-	"rotation. After 10 minutes, it is deleted nevertheless. The consumer daemon logs both.",
+	"The session daemon then rotates the session by itself, as `waymark rotate` does, while the session is "
+	"active. With --timer and --size, it rotates when the first of the two limits is reached. Options that are "
+	"not given keep their setting. `waymark list` shows all of them, and `waymark save` saves them.",
+	"With --retain-size, --retain-age or --retain-count, the oldest closed chunks are deleted after each "
+	"rotation, also after `waymark rotate`. The open chunk is never deleted. --retain-size is the size of the "
+	"whole trace, with the open chunk. --retain-size implies a rotation at a tenth of this size, and --retain-age "
+	"at a tenth of this time, so each deletion removes a small part of the trace.",
+	"A chunk that `waymark view` or another reader of Waymark reads is deleted at a rotation after the reader has "
+	"finished, or after 10 minutes at the latest. The consumer daemon logs both the delay and a deletion during "
+	"reading.",
 	"Only directories in archives/ with the name of a chunk are deleted. `waymark create --compress` compresses "
 	"the chunks that are kept; --retain-size then counts their compressed size.",
 	NULL
@@ -129,9 +130,9 @@ static const char *const disable_details[] = {
 
 static const struct wmk_cli_option disable_options[] = {
 	WMK_CLI_OPTION_SESSION,
-	{ 0, "timer", NULL, "Remove the interval only.", WMK_CLI_FLAG(struct rotation_args, off_timer) },
-	{ 0, "size", NULL, "Remove the size of chunks only.", WMK_CLI_FLAG(struct rotation_args, off_size) },
-	{ 0, "retention", NULL, "Remove the limits of what is kept only.",
+	{ 0, "timer", NULL, "Remove only the interval.", WMK_CLI_FLAG(struct rotation_args, off_timer) },
+	{ 0, "size", NULL, "Remove only the maximum size of a chunk.", WMK_CLI_FLAG(struct rotation_args, off_size) },
+	{ 0, "retention", NULL, "Remove only the limits of the chunks that are kept.",
 	  WMK_CLI_FLAG(struct rotation_args, off_retention) },
 	WMK_CLI_OPTION_JSON,
 };

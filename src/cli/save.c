@@ -111,7 +111,8 @@ static int run_save(void *data, char **rest, int n_rest)
 	if (err == 0 && !args->common.json)
 		tell_files(&daemon, "saved");
 	if (err == 0 && !args->common.json && args->automatic)
-		printf("The session daemon loads and starts this when it starts. Remove the file to end that.\n");
+		printf("The session daemon loads and starts each saved session when the daemon starts. "
+		       "Remove a file to disable this.\n");
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 

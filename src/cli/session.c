@@ -173,26 +173,27 @@ static const char *const create_details[] = {
 	"which other commands use by default. The current session is kept per user, in ~/.waymark/session.",
 	"The default name is made from the time. The default trace directory is ~/waymark-traces/NAME-YYYYmmdd-HHMMSS. "
 	"Only `waymark record` uses WAYMARK_TRACE_DIR.",
-	"With --max-size, the session stops before its trace exceeds the size. The size is that of all files together: "
-	"streams of user and kernel channels, their indexes, and metadata. The trace can exceed it by three things: "
-	"metadata of events that appear late, the head of an index, and the packet that reports the lost records of a "
-	"stream. `waymark clear` frees space, and `waymark start` resumes. To keep the newest records instead, create "
-	"the channel with --tracefile-size and --tracefile-count, or with --overwrite.",
-	"All records of a session, of applications and of the kernel, have the same clock, so they are in the true "
-	"order. On some machines (aarch64) the kernel's tracers cannot use the counter of the processor. There, a "
-	"session with --clock=counter records applications only.",
+	"With --max-size, the session stops before its trace exceeds the size. The size is that of all files "
+	"together: streams of user and kernel channels, their indexes, and metadata. The trace can exceed this size "
+	"by the metadata of events that appear late, by the header of an index, and by the packet that reports the "
+	"lost records of a stream. `waymark clear` frees space, and `waymark start` resumes. To keep the newest "
+	"records instead, create the channel with --tracefile-size and --tracefile-count, or with --overwrite.",
+	"Records of applications and of the kernel use the same clock in a session, so they are ordered correctly. On "
+	"some machines (aarch64) the kernel's tracers cannot use the counter of the processor. There, a session with "
+	"--clock=counter records applications only.",
 	"--live is LTTng's spelling for a flush interval of all channels. `waymark view --follow` reads the trace "
 	"while the session records. It does so without --live, too, since channels are flushed once a second.",
 	"With --snapshot, the session is a flight recorder: its channels are in overwrite mode, and only `waymark "
 	"snapshot record` writes what they hold. Snapshots are made in the directory of the session, or in that of "
-	"`waymark snapshot add-output`. The session records applications only.",
+	"`waymark snapshot add-output`.",
 	"With --compress, the consumer daemon compresses closed chunks at idle priority, as `waymark compress` does. "
-	"Until then, and after a crash, a chunk is plain; the next rotation compresses what was left. Other readers "
-	"than Waymark's cannot read compressed chunks. --max-size counts a chunk with the size that it had before.",
+	"Until then, a chunk is uncompressed. After a crash, the next rotation compresses the remaining chunks. Only "
+	"Waymark's readers can read compressed chunks. --max-size counts the uncompressed size of a chunk.",
 	"With --set-url, waymark-relayd stores the trace, and the directory is a spool below "
-	"~/.local/state/waymark/spool, of at most --spool-size. While the relay is away, records are spooled; if the "
-	"spool is full, they stay in the buffers, and further ones are lost and counted. `waymark destroy` does not "
-	"wait for the relay: the consumer daemon sends the rest, also after a restart.",
+	"~/.local/state/waymark/spool, of at most --spool-size. While the relay is unreachable, records are spooled. "
+	"If the spool is full, records stay in the buffers; when these are full, further records are lost and "
+	"counted. `waymark destroy` does not wait for the relay: the consumer daemon sends the remaining data, also "
+	"after a restart.",
 	"With --shm-path, the rings of applications of the session daemon's user are files in a directory of their own "
 	"below DIR. Their content survives the end of all processes and, on persistent memory, a reboot or power "
 	"failure. `waymark recover DIR` then writes it to the trace. DIR is created if it does not exist, and must "
@@ -212,9 +213,8 @@ static const struct wmk_cli_option create_options[] = {
 	WMK_SESSION_OPTION_FORMAT(struct wmk_session_args),
 	WMK_SESSION_OPTION_CLOCK(struct wmk_session_args),
 	WMK_SESSION_OPTION_NO_STATEDUMP(struct wmk_session_args),
-	{ 0, "live", "[USEC]", "Write records to the trace at most this many microseconds (or with ms, s, m, h) after "
-	  "they are recorded, unless a channel has another --flush-interval. The default is 1 s, with or without "
-	  "--live.",
+	{ 0, "live", "[USEC]", "The maximum time from a record to the trace, in microseconds or with ms, s, m, h, "
+	  "for channels without --flush-interval. The default is 1 s, with or without --live.",
 	  .store = set_live, WMK_CLI_AT(int64_t, struct wmk_session_args, live_us), .min = 1, .max = INT32_MAX },
 	{ 0, "shm-path", "DIR", "Put rings in files below DIR that survive all processes; see `waymark recover`.",
 	  WMK_CLI_NAME(struct wmk_session_args, shm_path, "a directory") },
@@ -222,8 +222,9 @@ static const struct wmk_cli_option create_options[] = {
 	  .store = set_max_size, WMK_CLI_AT(uint64_t, struct wmk_session_args, max_size) },
 	{ 0, "snapshot", NULL, "Keep the newest records in the buffers, and write nothing until `waymark snapshot "
 	  "record`.", WMK_CLI_FLAG(struct wmk_session_args, snapshot) },
-	{ 0, "no-output", NULL, "The same without a directory for snapshots: `waymark snapshot record DIR` names one, "
-	  "or `waymark snapshot add-output` sets one.", WMK_CLI_FLAG(struct wmk_session_args, no_output) },
+	{ 0, "no-output", NULL, "As --snapshot, without a directory for snapshots: give it to `waymark snapshot "
+	  "record DIR`, or set it with `waymark snapshot add-output`.",
+	  WMK_CLI_FLAG(struct wmk_session_args, no_output) },
 	{ 0, "compress", NULL, "Compress the chunks that `waymark rotate` closes.",
 	  WMK_CLI_FLAG(struct wmk_session_args, compress) },
 	WMK_SESSION_OPTION_URL("set-url", struct wmk_session_args),
@@ -419,9 +420,9 @@ static const char *const clear_details[] = {
 };
 
 static const char *const rotate_details[] = {
-	"Everything that was recorded so far becomes a complete trace, a chunk, in archives/BEGIN-END-NUMBER below the "
-	"trace of the session. A closed chunk can be read, moved or deleted at once. Recording continues: each later "
-	"record is in the next chunk, and no record is lost or in two chunks. Counts are the sums over all chunks.",
+	"Everything that was recorded so far becomes a complete trace, a chunk, in archives/BEGIN-END-NUMBER below "
+	"the trace of the session. A closed chunk can be read, moved or deleted at once. Recording continues: each "
+	"later record is in the next chunk, and no record is lost or duplicated. Counts are the sums over all chunks.",
 	"`waymark view` with the directory of the session shows all chunks and the open one. Kernel and user channels "
 	"of a session rotate together.",
 	NULL
@@ -453,7 +454,7 @@ const struct wmk_cli_command wmk_cli_clear = {
 const struct wmk_cli_command wmk_cli_rotate = {
 	.name = "rotate",
 	.arguments = ARGUMENT,
-	.summary = "Close the trace recorded so far, and continue in the next one",
+	.summary = "Close the current chunk of the trace, and continue in the next chunk",
 	.details = rotate_details,
 	WMK_CLI_OPTIONS(rotate_options),
 	.args_size = sizeof(struct wmk_session_args),

@@ -96,7 +96,7 @@ static const char *remedy(const struct waymark_ctl_session_info *session,
 		worst = counts->lost_retry;
 		snprintf(buf, size, is_explained(session, "shared-storage") ?
 			 "children of vfork() or clone(CLONE_VM) recorded; no option avoids this" :
-			 "the program was interrupted again and again; no option avoids this");
+			 "the program was interrupted repeatedly; no option avoids this");
 	}
 	if (counts->unwritten > worst)
 		snprintf(buf, size,
@@ -117,7 +117,7 @@ void wmk_show_unrecorded(const struct waymark_ctl_session_info *session)
 			wmk_cli_warn("session %s: %s", session->name, one->why);
 	}
 	if (session->unrecorded_more)
-		wmk_cli_warn("%" PRIu64 " more application%s not recorded, or in part only", session->unrecorded_more,
+		wmk_cli_warn("%" PRIu64 " more application%s not recorded, or only partly", session->unrecorded_more,
 			     session->unrecorded_more == 1 ? " was" : "s were");
 }
 
@@ -216,7 +216,8 @@ void wmk_show_relays(const struct waymark_ctl_relay_info *const *relays, unsigne
 		       wmk_cli_bytes_text(is->spooled, spooled, sizeof(spooled)), wmk_cli_clean(is->url),
 		       is->kernel ? ", kernel channels" : "");
 		if (!*is->session)
-			printf("    destroyed, the rest is being sent from %s\n", wmk_cli_clean(is->path));
+			printf("    session destroyed; its remaining data is being sent from %s\n",
+			       wmk_cli_clean(is->path));
 		if (*is->error)
 			printf("    %s\n", wmk_cli_clean(is->error));
 	}
@@ -396,7 +397,7 @@ void wmk_show_session(const struct waymark_ctl_session_info *session, const char
 		printf("%" PRIu64 " closed chunk%s, the latest in archives/%s\n  ", session->rotations,
 		       session->rotations > 1 ? "s" : "", wmk_cli_clean(session->closed_chunk));
 	if (session->snapshots_omitted)
-		printf("%" PRIu64 " request%s of programs for a snapshot %s omitted\n  ", session->snapshots_omitted,
+		printf("%" PRIu64 " snapshot request%s of applications %s not served\n  ", session->snapshots_omitted,
 		       wmk_cli_plural(session->snapshots_omitted), session->snapshots_omitted == 1 ? "was" : "were");
 	if (*session->shm_path)
 		printf("ring files in %s\n  ", wmk_cli_clean(session->shm_path));

@@ -111,17 +111,17 @@ static int run(void *data, char **rest, int n_rest)
 static const char *const details[] = {
 	"record: copies what the buffers of the session hold now to a trace of its own, while recording continues. "
 	"Applications do not wait, and lose no record. Only channels in overwrite mode are copied: all channels of a "
-	"session that was created with --snapshot, or the channels of applications with --overwrite. The records of "
-	"kernel channels are taken out of the buffers of the kernel, so the next snapshot begins where this one ends. "
-	"`waymark view` then shows the snapshot.",
+	"session that was created with --snapshot, else the user channels that were created with --overwrite. The "
+	"records of kernel channels are taken out of the buffers of the kernel, so the next snapshot begins where "
+	"this one ends. `waymark view` then shows the snapshot.",
 	"The snapshot is a directory NAME-DATE-NUMBER in PATH. Its name is `snapshot` by default. The default of PATH "
 	"is the snapshot output of the session. A session that was created with --snapshot has an output, its own "
 	"directory. Each stream is complete from its first record on; the number of older records that had been "
 	"overwritten is in the environment of the trace, as snapshot_overwritten.",
-	"With --max-size, all rings that have records get an equal part of the size, and give their newest "
-	"sub-buffers.",
+	"With --max-size, the size is divided equally among all rings that have records. The snapshot has the newest "
+	"sub-buffers of each ring.",
 	"A program requests a snapshot with waymark_snapshot(\"reason\"), declared in <waymark/runtime.h>. `waymark "
-	"list` prints the number of requests that were omitted.",
+	"list` prints the number of requests that were not served.",
 	"add-output: sets the snapshot output: the directory, and the default of --name and --max-size. A session has "
 	"one output. list-output prints it. del-output removes it; with NAME only if it has this name.",
 	NULL
@@ -129,9 +129,9 @@ static const char *const details[] = {
 
 static const struct wmk_cli_option options[] = {
 	WMK_CLI_OPTION_SESSION,
-	{ 0, "name", "NAME", "The beginning of the names of snapshots.",
+	{ 0, "name", "NAME", "The prefix of the names of snapshots.",
 	  WMK_CLI_NAME(struct snapshot_args, name, "a snapshot") },
-	{ 0, "max-size", "SIZE", "The limit for the streams of a snapshot in bytes, with k, M or G.",
+	{ 0, "max-size", "SIZE", "The maximum size of all streams of a snapshot together in bytes, with k, M or G.",
 	  .store = wmk_cli_store_size, WMK_CLI_AT(uint64_t, struct snapshot_args, max_size) },
 	WMK_CLI_OPTION_JSON,
 };

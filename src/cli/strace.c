@@ -95,15 +95,15 @@ static const struct wmk_cli_option strace_options[] = {
 	{ 'r', "relative-timestamps", NULL, "Print the time since the previous line.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, is_relative) },
 	{ 's', "string-limit", "N",
-	  "The number of bytes of a text to print. The default is 32, the maximum 4096. Names of files are printed "
-	  "whole.",
+	  "The maximum number of bytes of a string to print. The default is 32, the maximum 4096. File names are "
+	  "printed completely.",
 	  WMK_CLI_NUMBER(struct wmk_strace_args, strings, UINT32_MAX),
 	  WMK_CLI_GIVEN(struct wmk_strace_args, has_strings) },
 	{ 'a', "columns", "N", "The column of the results. The default is 40.",
 	  WMK_CLI_NUMBER(struct wmk_strace_args, columns, 1000), WMK_CLI_GIVEN(struct wmk_strace_args, has_columns) },
 	{ 'q', "quiet", NULL,
-	  "Do not print when processes are attached or detached (implied by -o with COMMAND); given twice: nor how "
-	  "they ended.",
+	  "Do not print when processes are attached or detached (implied by -o with COMMAND); given twice: also do "
+	  "not print how they ended.",
 	  WMK_CLI_COUNT(struct wmk_strace_args, quiet), .repeats = true },
 	{ 0, "buffer-size", "N",
 	  "The size of the buffer of each CPU in bytes, with k, M or G, rounded up to a power of two. The default is "
@@ -368,7 +368,7 @@ static void say_losses(const struct run *run)
 			     "full (use --buffer-size %s)",
 			     (unsigned long long)stats.lost, wmk_cli_size_text(2 * stats.buffer, size, sizeof(size)));
 	if (stats.missed)
-		wmk_cli_warn("%llu calls were not recorded: the BPF program was already running on that CPU",
+		wmk_cli_warn("%llu system calls were not recorded: the BPF program was already running on that CPU",
 			     (unsigned long long)stats.missed);
 	if (stats.unfollowed)
 		wmk_cli_warn("%llu processes were not followed: too many processes",

@@ -160,7 +160,7 @@ static void say_trouble(const struct wmk_record_result *result)
 	if (rec->failure[0] && strcmp(rec->failure, rec->stats.words) != 0)
 		wmk_cli_warn("cannot write all records: %s", rec->failure);
 	if (counts->lost_full && counts->behind_us / 1000)
-		wmk_cli_warn("when the rings were full, the disk wrote %" PRIu64 " MB/s",
+		wmk_cli_warn("while the rings were full, the write rate of the disk was %" PRIu64 " MB/s",
 			     counts->behind_bytes / counts->behind_us);
 	if (counts->cut)
 		wmk_cli_warn("%" PRIu64 " string%s or sequence%s cut to 64k", counts->cut, wmk_cli_plural(counts->cut),

@@ -161,7 +161,8 @@ static int run_version(void *data, char **rest, int n_rest)
 }
 
 static const struct wmk_cli_option version_options[] = {
-	{ 0, "json", NULL, "Print an object with the member \"version\".", WMK_CLI_FLAG(struct wmk_cli_common, json) },
+	{ 0, "json", NULL, "Print a JSON object with the member \"version\".",
+	  WMK_CLI_FLAG(struct wmk_cli_common, json) },
 };
 
 const struct wmk_cli_command wmk_cli_version = {

@@ -162,19 +162,20 @@ static const char *const details[] = {
 	"Follows the trace of a session, or a trace directory that is being written, and shows figures of the last "
 	"interval: records and lost records; the use of CPUs by threads and processes; system calls and spans with "
 	"their rates and durations; I/O of block devices by process; counters of applications; the events with the "
-	"most records. A table needs the events of the analysis of this "
-	"name: docs/analyze.md states which, and how each figure is computed.",
+	"most records. A table needs the events of the analysis that has the same name. docs/analyze.md lists these "
+	"events, and describes how each figure is computed.",
 	"Without an argument, shows the current session if it records. Otherwise, and with --record, creates a "
 	"temporary session, and destroys it and removes its trace at the end. This session records all events of "
 	"applications and, for root, the scheduler, all system calls and the requests of "
 	"block devices.",
-	"Rates are counts of an interval divided by its length, in the times of the records. The first interval also "
-	"has the records that the trace already had; --begin leaves them out. Kernel records of this command itself "
+	"Rates are counts of an interval divided by its length, measured by the times of the records. The first "
+	"interval includes earlier records of the trace; --begin omits them. Kernel records of this command itself "
 	"are left out; the use of CPUs in the header includes it. Threads that did not run are not shown.",
 	"Keys: q quits; the arrows, PgUp and PgDn scroll; Tab shows the next table; F6 or > orders by the next column, "
 	"< by the previous one; / selects rows by a part of their name; p pauses; h shows the keys.",
-	"Ends when the session is stopped or destroyed, or no process writes the directory; on the screen, the last "
-	"figures stay until a key ends the command. The exit status is 1 if parts of the trace are damaged.",
+	"Ends when the session is stopped or destroyed, or when no process writes to the directory. On a terminal, "
+	"the last figures remain visible until a key is pressed. The exit status is 1 if parts of the trace are "
+	"damaged.",
 	"With --batch --json, each line is an object: begin and length_ns of the interval, records, lost, and the "
 	"tables totals, threads, processes, syscalls, spans, io, counters and events, as far as the trace has their "
 	"events.",
@@ -189,7 +190,8 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "record", NULL, "Record in a temporary session, even if the current session records.",
 	  WMK_CLI_FLAG(struct top_args, record) },
 	{ 0, "sort", "TEXT",
-	  "Order the tables that have this column by it. Columns have the names of --json: p99_ns.",
+	  "Sort the tables that have this column by this column. Columns have their names in --json, for example "
+	  "p99_ns.",
 	  WMK_CLI_NAME(struct top_args, sort, "a column") },
 	{ 0, "batch", NULL, "Print the tables of each interval as text, without the screen.",
 	  WMK_CLI_FLAG(struct top_args, batch) },

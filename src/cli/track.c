@@ -154,18 +154,19 @@ static const char *const track_details[] = {
 	"`--gid` creates an allow-list of processes, users or groups. Only applications in all existing lists are "
 	"recorded. `track` adds to a list, `untrack` removes from it. `track --pid --all` removes the list; `untrack "
 	"--pid --all` empties it, so that nothing is recorded.",
-	"A process number is the one in the PID namespace of the command; `waymark list` shows the one that the "
-	"session daemon sees. It stays in the list, even after the process has ended, until it is untracked.",
+	"A process number is that of the PID namespace in which the command runs. `waymark list` prints the number in "
+	"the PID namespace of the session daemon. The number stays in the list, even after the process has ended, "
+	"until it is untracked.",
 	"With --kernel, the list restricts kernel records to those of the listed processes: system calls, scheduling, "
-	"and everything else on their behalf. It does not include their child processes; a channel with --pid and "
-	"--follow does. The kernel channels get the context pid. The kernel makes records of all processes; records of "
-	"other processes are discarded before they are written to the trace. Arguments of system calls are still "
-	"recorded with the data that they point to.",
+	"and all other events that occur in their context. It does not include their child processes; a channel with "
+	"--pid and --follow does. The kernel channels get the context pid. The kernel makes records of all processes; "
+	"records of other processes are discarded before they are written to the trace. Arguments of system calls are "
+	"still recorded with the data that they point to.",
 	NULL
 };
 
 static const char *const untrack_details[] = {
-	"Removes from the allow-lists of `waymark track`; see waymark-track(1).",
+	"Removes processes, users or groups from the allow-lists that `waymark track` created; see waymark-track(1).",
 	NULL
 };
 

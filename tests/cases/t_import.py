@@ -341,7 +341,7 @@ def lines_beyond_the_sort_window_are_reported(case):
     count, kept = 70000, 65536
     lines = ''.join('[%5d.000000] %d\n' % (n, n) for n in range(count, 0, -1))
     out, said = imported(case, 'dmesg', ['-'], stdin=lines.encode())
-    late = int(said.split(' records came too late')[0].split()[-1])
+    late = int(said.split(' records out of order')[0].split()[-1])
     times = [(parts(r)[0], int(r['fields']['message']) * 1000000000) for r in records_of(case, out)]
     others = [pair for pair in times if pair[0] != pair[1]]
     check(

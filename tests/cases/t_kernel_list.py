@@ -311,7 +311,7 @@ def kernel_sessions_of_one_name_record_independently(case):
 
 def invalid_list_arguments_are_refused(case):
     with World(case) as w:
-        for argv, words in ((['-k', '-u'], 'give one domain'), (['-k', '-s', 'one'], 'remove the session or channel'),
+        for argv, words in ((['-k', '-u'], 'give one domain'), (['-k', '-s', 'one'], 'give no session or channel'),
                             (['-k', '--pid', '1'], 'needs --userspace'), (['-k', 'a,,b'], 'empty word')):
             w('list', *argv, status=2).prints(words)
 

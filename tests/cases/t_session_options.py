@@ -148,7 +148,7 @@ def memory_of_buffers_is_that_of_their_files(case):
         is_now = memory_of(w.sessiond())
         check(said > 0 and said == is_now, 'list: %d bytes; /proc: %d', said, is_now)
         w('list', '--mem-usage').prints('small')
-        w('list', '--mem-usage', '-k', status=2).prints('--mem-usage is for lists of sessions')
+        w('list', '--mem-usage', '-k', status=2).prints('--mem-usage lists sessions')
         w.finish('one')
         program.end()
 

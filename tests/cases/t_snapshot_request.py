@@ -58,7 +58,7 @@ def program_requests_a_snapshot(case):
         check(omitted(w, 'fr') == 0, 'omitted before a second request')
         program('handler again')                              # a second request within 10 s
         w.wait(lambda: omitted(w, 'fr') == 1 and omitted(w, 'second') == 1, 'the request to be counted')
-        w('list', 'fr').prints('1 request of programs for a snapshot was omitted')
+        w('list', 'fr').prints('1 snapshot request of applications was not served')
         check(len(os.listdir(case.path('fr'))) == 1, 'snapshots: %s', os.listdir(case.path('fr')))
         if PERCENT >= 100:                                    # a request after 10 s
             def is_served():

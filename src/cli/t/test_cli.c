@@ -131,7 +131,7 @@ static void wrong_options_of_record_are_refused_with_reason(void **state)
 	expect_refused("-c", "needs a value");
 	expect_refused("--overwrite=1", "takes no value");
 	expect_refused("-c vpdi x", "vpid");
-	expect_refused("-c zzzzzzzz x", "the contexts are none, vpid");
+	expect_refused("-c zzzzzzzz x", "one of vpid");
 	expect_refused("--subbuf-size 0 x", "range 1 to 1G");
 	expect_refused("--subbuf-size 2G x", "range 1 to 1G");
 	expect_refused("--subbuf-size 1x x", "not a size");

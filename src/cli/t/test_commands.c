@@ -236,7 +236,7 @@ static void session_commands_send_their_requests(void **state)
 	asks("list one --mem-usage", "");
 	says("  chan                          2.1 MB");
 	refuses("list --glob t* one", "exclude each other");
-	refuses("list --glob t* --kernel", "--glob is for lists of sessions");
+	refuses("list --glob t* --kernel", "--glob lists sessions");
 	refuses("stop --glob t* --all", "--all and --glob exclude each other");
 	refuses("destroy --glob t* one", "--glob and a session");
 	asks("destroy", "destroy one; ");
@@ -342,7 +342,7 @@ static void enable_event_sends_its_rules(void **state)
 	fake.n_warnings = 1;
 	asks("enable-event b --json", "enable-event one - b; ");
 	says("warning: a sentence");
-	says("1 application has not confirmed yet, and will be changed as soon as it can: shop (pid 77)");
+	says("1 application has not confirmed the change yet, and will apply it as soon as it can: shop (pid 77)");
 	fake.rc = -ENOENT;
 	fails("enable-event a -c cahn", "did you mean: chan?");
 	fake.rc = -EACCES;
@@ -396,7 +396,7 @@ static void save_load_and_regenerate_send_their_requests(void **state)
 	refuses("load --default-output --override-output x", "exclude each other");
 	setenv("WAYMARK_SESSIONS", "/tmp/waymark-automatic", 1);
 	asks("save one --auto", "save one /tmp/waymark-automatic; ");
-	says("loads and starts this");
+	says("loads and starts each saved session");
 	unsetenv("WAYMARK_SESSIONS");
 	refuses("save one --all", "exclude each other");
 	refuses("save one --auto -o /dir", "exclude each other");
@@ -430,7 +430,7 @@ static void list_prints_sessions_applications_and_names(void **state)
 	(void)state;
 	fake.relays[fake.n_relays++] = &relay;
 	asks("list", "");
-	says("two-2            not connected    7.0 kB   80.0 kB  tls://away\n    destroyed, ");
+	says("two-2            not connected    7.0 kB   80.0 kB  tls://away\n    session destroyed; ");
 	says("* one  "), says("  two  ");
 	asks("status", "");
 	says("a:*                              except a:b level warning or more severe enabled, 2 events matched");
@@ -462,7 +462,7 @@ static void list_prints_sessions_applications_and_names(void **state)
 		"unknown format 'jsn'; the formats are text, json, csv, chrome, perfetto, folded, ctf, ctf-2; did you "
 		"mean json, csv?");
 	refuses("convert --from wordy dir", "unknown log format 'wordy'; the formats are syslog,");
-	refuses("list -u one", "remove the session or channel");
+	refuses("list -u one", "give no session or channel");
 	refuses("list --pid 1", "--userspace");
 	refuses("status one", "takes no arguments");
 	fake.n_sessions = 0;
@@ -517,8 +517,8 @@ static void list_kernel_prints_events_and_missing_features(void **state)
 	fails("list --names events -k", "needs root");
 	fails("list -k", "needs root");
 	refuses("list -k -u", "give one domain");
-	refuses("list -k -s one", "remove the session or channel");
-	refuses("list -k -c chan", "remove the session or channel");
+	refuses("list -k -s one", "give no session or channel");
+	refuses("list -k -c chan", "give no session or channel");
 	refuses("list -k --pid 1", "--pid needs --userspace");
 	refuses("list -k a,,b", "empty word");
 }
