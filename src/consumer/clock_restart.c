@@ -42,8 +42,8 @@ void wmk_clock_restarted(struct wmk_consumer *consumer, const struct wmk_clock_p
 	for (size_t i = 0; i < consumer->n_groups; i++)
 		consumer->groups[i]->in_order = records_of(consumer, consumer->groups[i]);
 	snprintf(words, sizeof(words),
-		 "the clock went back from %llu to %llu: until the next chunk, records have the time of the record "
-		 "before them%s",
+		 "the clock went back from %llu to %llu: until the next chunk, each record repeats the time of the "
+		 "previous record%s",
 		 (unsigned long long)clock->last.value, (unsigned long long)point->value,
 		 consumer->options.restarted ? "" : " (create another session)");
 	note(consumer, words);
@@ -88,8 +88,8 @@ void wmk_clock_restart_end(struct wmk_consumer *consumer)
 	}
 	if (consumer->clock.restarted_ns) {
 		snprintf(words, sizeof(words),
-			 "the chunk ends at the restart of its clock: at least its last %llu records have the time of "
-			 "the record before them",
+			 "the chunk ends because its clock restarted: at least the last %llu records repeat the time "
+			 "of the previous record",
 			 (unsigned long long)repeated);
 		note(consumer, words);
 	}

@@ -142,7 +142,8 @@ void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *
 	stream->failed = true;
 	stream->stuck = false;
 	stream->group->now.counts.errors++;
-	snprintf(words, sizeof(words), "stream %s ends here: %s: %s", stream->name, what, *why ? why : strerror(-err));
+	snprintf(words, sizeof(words), "stopped writing stream %s: %s: %s", stream->name, what,
+		  *why ? why : strerror(-err));
 	if (!stream->group->now.words[0])
 		snprintf(stream->group->now.words, sizeof(stream->group->now.words), "%.*s",
 			 (int)sizeof(stream->group->now.words) - 1, words);
@@ -262,7 +263,7 @@ static void check_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	if (err == 0)
 		return;
 	wmk_stream_lost(stream);
-	snprintf(what, sizeof(what), "its file was removed, and %llu records with it",
+	snprintf(what, sizeof(what), "its file was removed; %llu records are lost",
 		 (unsigned long long)stream->written);
 	stream->written = 0;
 	wmk_consumer_fail_stream(consumer, stream, what, err);

@@ -70,7 +70,7 @@ static int list_one(struct wmk_consumer_server *server, const struct wmk_server_
 
 	server->list.fds[server->list.n] = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 	if (fd >= 0 && server->list.fds[server->list.n] < 0)
-		return wmk_error(-errno, "cannot hand over a descriptor: %s", strerror(errno));
+		return wmk_error(-errno, "cannot duplicate a descriptor: %s", strerror(errno));
 	server->list.n++;
 	return 0;
 }

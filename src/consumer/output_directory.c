@@ -358,7 +358,7 @@ static void await_mount(const struct directory_output *output)
 
 	if (!output->is.await_mount || !wmk_store_mount_is_due(output->path, place))
 		return;
-	snprintf(words, sizeof(words), "the trace is written when %s is mounted for writing", place);
+	snprintf(words, sizeof(words), "cannot write the trace yet: waiting until %s is mounted read-write", place);
 	if (output->is.note)
 		output->is.note(output->is.data, words);
 	wmk_store_mount_await(output->path);

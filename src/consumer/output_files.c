@@ -20,7 +20,7 @@ int wmk_output_directory_check(struct wmk_output *given)
 	wmk_store_identity_end();
 	if (err == 0 || err == -ENOTEMPTY || err == -ENOTDIR || err == -ELOOP)
 		return err;
-	return wmk_error(err, "user %u cannot use %.240s for a trace", (unsigned)output->is.uid, output->path);
+	return wmk_error(err, "user %u cannot write a trace in %.240s", (unsigned)output->is.uid, output->path);
 }
 
 int wmk_output_directory_each_process(struct wmk_output *given, int (*one)(void *data, const char *name), void *data)
@@ -52,7 +52,7 @@ int wmk_output_directory_archive_process(struct wmk_output *given, const char *n
 	if (err < 0)
 		return err;
 	if (!name[0] || name[0] == '.' || strchr(name, '/') || strlen(name) > 255)
-		err = wmk_error(-EINVAL, "'%.240s' is not the name of a process's trace", name);
+		err = wmk_error(-EINVAL, "'%.240s' is not a valid name for the trace of a process", name);
 	snprintf(sub, sizeof(sub), PID_SUB "%.255s", name);
 	if (err >= 0)
 		err = wmk_store_archive(output->path, sub, chunk);

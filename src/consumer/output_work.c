@@ -140,7 +140,8 @@ static int check_request(const struct wmk_consumer_server *server, const struct 
 		of_user += work->is.uid == is->uid;
 	}
 	if (all >= WMK_SERVER_OUTPUT_WORK_MAX || (is->uid != 0 && of_user >= WMK_SERVER_OUTPUT_WORK_USER))
-		return wmk_errorx(-EAGAIN, "%u requests about outputs of user %llu wait for a disk", of_user,
+		return wmk_errorx(-EAGAIN, "too many output requests: %u of user %llu are waiting for a disk (try "
+					   "again later)", of_user,
 				  (unsigned long long)is->uid);
 	return 0;
 }

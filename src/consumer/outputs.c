@@ -136,7 +136,8 @@ static struct wmk_server_output *output_new(struct wmk_consumer_server *server, 
 	output->path = strdup(is->path);
 	int err = !output->path ? wmk_error(-ENOMEM, "no memory for an output")
 		: budget_fd >= 0 && output->budget_fd < 0
-			? wmk_error(-errno, "cannot keep the budget page of %.240s: %s", is->path, strerror(errno))
+			? wmk_error(-errno, "cannot duplicate the descriptor of the budget page of %.240s: %s",
+				    is->path, strerror(errno))
 			: wmk_output_directory_open(&options, &output->output);
 	output->server = server;
 	if (err >= 0 && *is->url)

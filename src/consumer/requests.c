@@ -309,7 +309,8 @@ static int check_trace(const struct wmk_consumer_server *server, const struct wm
 
 	if (!is->trace || is->path[0] != '/' || !is_beneath(is->sub))
 		return wmk_error(-EINVAL,
-				 "invalid trace: needs a number other than 0, an absolute path, and a path below it");
+				 "invalid trace: the number must not be 0, the path must be absolute, and the sub-path "
+				 "must be below the path");
 	if (is->uid >= UINT32_MAX || is->gid >= UINT32_MAX)
 		return wmk_error(-EINVAL, "user %llu or group %llu: above the limit of 4294967294",
 				 (unsigned long long)is->uid, (unsigned long long)is->gid);
@@ -317,7 +318,7 @@ static int check_trace(const struct wmk_consumer_server *server, const struct wm
 		return wmk_error(-EPERM, "user %u cannot write a trace of user %llu", (unsigned)geteuid(),
 				 (unsigned long long)is->uid);
 	if (is->mode > WMK_CONSUMERD_TRACE_UNSURE)
-		return wmk_error(-EINVAL, "unknown mode %u of a trace", is->mode);
+		return wmk_error(-EINVAL, "unknown trace mode %u", is->mode);
 	if (server->n_traces >= WMK_SERVER_TRACES_MAX)
 		return wmk_error(-ENOSPC, "%u traces are open, which is the limit of a consumer daemon",
 				 WMK_SERVER_TRACES_MAX);
@@ -333,7 +334,7 @@ static int add_trace(struct wmk_consumer_server *server, uint32_t request, const
 	int err;
 
 	if (trace && (trace->removing || !same_trace(&trace->is, is)))
-		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace %llu is in use for another trace",
+		return wmk_error(trace->removing ? -EBUSY : -EEXIST, "trace number %llu is in use by another trace",
 				 (unsigned long long)is->trace);
 	if (trace)
 		return queue_work(trace, WMK_CONSUMERD_TRACE_ADD, UINT64_MAX, server->connections, request);
@@ -362,9 +363,10 @@ static int add_rings(struct wmk_consumer_server *server, uint32_t request, const
 	int err;
 
 	if (!is->rings || !is->channel[0] || is->channel[0] == '.' || strchr(is->channel, '/'))
-		return wmk_error(-EINVAL, "invalid rings: need a number other than 0 and the name of a channel");
+		return wmk_error(-EINVAL, "invalid ring set: the number must not be 0, and the channel must have a "
+					  "valid name");
 	if (fd < 0)
-		return wmk_error(-EBADF, "channel %.60s: the request has no descriptor of rings", is->channel);
+		return wmk_error(-EBADF, "channel %.60s: the request has no descriptor of a ring set", is->channel);
 #ifndef WMK_PLANTED_BUG                          /* a planted bug that the fuzzer must find */
 	if (!trace || trace->removing)
 		return wmk_error(-ENOENT, "there is no trace %llu", (unsigned long long)is->trace);

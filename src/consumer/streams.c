@@ -280,7 +280,7 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 	if (found < 0)
 		wmk_error_clear();
 	if (found < 0 && found != -ENOENT) {
-		wmk_consumer_fail_stream(consumer, stream, "it cannot be continued in its file", found);
+		wmk_consumer_fail_stream(consumer, stream, "cannot resume its file", found);
 		return;
 	}
 	stream->group->now.counts.streams += stream->out != NULL;

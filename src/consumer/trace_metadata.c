@@ -89,7 +89,8 @@ static int write_first(struct wmk_server_trace *trace)
 	if (is->replace)
 		err = metadata_replace(trace, first, last);
 	else if (trace->gated)
-		err = wmk_error(-ESTALE, "the metadata of %.240s must be replaced first", trace->is.path);
+		err = wmk_error(-ESTALE, "cannot append to the metadata of %.240s: it must be replaced first",
+				trace->is.path);
 	else
 		err = trace->out->ops->metadata(trace->out, is->offset, is->text, strlen(is->text));
 	if (err < 0 && err != -ESTALE)

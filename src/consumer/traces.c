@@ -161,7 +161,7 @@ int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consum
 		int err = -errno;
 
 		wmk_server_rings_unref(rings);
-		return wmk_error(err, "cannot keep the descriptor of channel %.60s", is->channel);
+		return wmk_error(err, "cannot duplicate the descriptor of channel %.60s", is->channel);
 	}
 	rings->next = trace->rings;
 	trace->rings = rings;

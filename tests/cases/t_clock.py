@@ -288,7 +288,7 @@ def records_before_and_after_a_restart_of_the_counter_are_in_order(case):
         w.stop('back')
         w('destroy', 'back')
         check(re.search(r'the clock went back from \d+ to \d+', slurp(w.log)) and
-              'at least its last 0 records have the time of the record before them' in slurp(w.log), 'log: %s',
+              'at least the last 0 records repeat the time of the previous record' in slurp(w.log), 'log: %s',
               slurp(w.log))
     offset, _ = real_minus_monotonic()
     records, err = view(path)

@@ -256,12 +256,13 @@ def corrupt_ring_ends_its_own_stream(case):
         w.wait_end(program)
         check(corrupt_rings(w.consumerd(), b'abcdefgh'), 'no ring holds the texts')
         stopped = w('stop', 'all', '--json')
-        check(re.search(r'stream \S+ ends here: its ring is corrupt', stopped.err), 'stop printed: %s', stopped.err)
+        check(re.search(r'stopped writing stream \S+: its ring is corrupt', stopped.err), 'stop printed: %s',
+              stopped.err)
         session = stopped.json['sessions'][0]
 
         def named():
             texts = '\n'.join(metadata_text(session['path']))
-            return re.search(r'/\*[^*]*stream \S+ ends here: its ring is corrupt', texts)
+            return re.search(r'/\*[^*]*stopped writing stream \S+: its ring is corrupt', texts)
         check(named(), 'the metadata does not name the stream')
         w('regenerate', 'metadata', '-s', 'all')
         w('list', 'all')

@@ -72,7 +72,7 @@ def corrupt_counts_change_no_others(case):
             report_lost(path, value)
         for name, before in zip(names, earlier):
             stopped = w('stop', name, '--json')
-            found = re.search(r'user %d, scripted \(process %d\): stream \S+ ends here: its ring is corrupt: '
+            found = re.search(r'user %d, scripted \(process %d\): stopped writing stream \S+: its ring is corrupt: '
                               r'[^:]*lost[^:]* is (\d+), out of range (\d+) to %d' %
                               (ALICE.pw_uid, alice.pid, LARGEST), stopped.err)
             check(found, 'stop printed: %s', stopped.err)
@@ -205,7 +205,7 @@ def removed_directory_is_reported(case):
                 done = w(command, name, '--json')
                 counts = done.json['sessions'][0]['counts']
                 words = 'records in its rings are lost: .*' if killed else (
-                    r'its file was removed, and \d+ records with it: ')
+                    r'its file was removed; \d+ records are lost: ')
                 check(re.search('not everything could be written: .*' + words + path, done.err), '%s', done.err)
                 check(killed or (counts['records'], counts['unwritten']) == (0, 1010), '%s: %s', command, counts)
             program.end()
