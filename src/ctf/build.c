@@ -50,7 +50,7 @@ const char *wmk_ctf_copy_text(struct wmk_ctf_builder *to, const char *text, size
 void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, size_t size, uint32_t max)
 {
 	if (to->err >= 0 && list->n >= max)
-		to->err = wmk_error(-E2BIG, "more than %" PRIu32 " of one kind in the metadata", max);
+		to->err = wmk_error(-E2BIG, "more than %" PRIu32 " objects of one kind in the metadata", max);
 	if (to->err < 0)
 		return NULL;
 	if (list->n == list->cap) {

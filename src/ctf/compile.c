@@ -33,8 +33,10 @@ static int grow(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code)
 	struct wmk_ctf_op *ops;
 	const char **names;
 
-	if (code->n >= WMK_CTF_OPS_MAX || ++c->n_all > ALL_OPS_MAX)
+	if (code->n >= WMK_CTF_OPS_MAX)
 		return wmk_error(-E2BIG, "%s has more than %u parts", c->what, WMK_CTF_OPS_MAX);
+	if (++c->n_all > ALL_OPS_MAX)
+		return wmk_error(-E2BIG, "the structures of the metadata have more than %u parts in total", ALL_OPS_MAX);
 	if (code->n < code->cap)
 		return 0;
 	ops = realloc(code->ops, cap * sizeof(*ops));
@@ -158,8 +160,7 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft
 	c->n_choices += n_labels;
 	if (c->n_choices > WMK_CTF_CHOICES_MAX)
 		return wmk_ctf_compile_error(c, type->ref,
-					     "the selectors of all variants have too many labels, or their labels are "
-					     "too long");
+					     "the selectors of all variants together have too many labels");
 	choices = wmk_scratch_alloc(&c->scratch, wmk_ctf_choices_size(n_labels));
 	if (!choices)
 		return -ENOMEM;
@@ -176,8 +177,8 @@ static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft
 	}
 	if (wmk_ctf_search_limit_reached(c))
 		return wmk_ctf_compile_error(c, type->ref,
-					     "the selectors of all variants have too many labels, or their labels are "
-					     "too long");
+					     "the selectors of all variants together have too many labels, or their "
+					     "labels are too long");
 	return wmk_ctf_choices_make_index(op, choices);
 }
 

@@ -113,7 +113,7 @@ static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, u
 	if (!spot->op || spot->value == value)
 		return 0;
 	if (spot->is_several)
-		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: another field has its role, too",
+		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: another field has the same role",
 				 wmk_or_empty(spot->op->name));
 	if (!spot->op->width)
 		return wmk_error(-ENOTSUP, "'%.60s' cannot be changed: its size depends on its value",
@@ -123,7 +123,8 @@ static int patch_one(struct wmk_ctf_out *out, const struct wmk_ctf_spot *spot, u
 				 wmk_or_empty(spot->op->name), spot->op->width);
 	if (spot->op->width > 64 && spot->op->is_reversed)
 		return wmk_error(-ENOTSUP,
-				 "'%.60s' cannot be changed: it has more than 64 bits, in another order than the bytes",
+				 "'%.60s' cannot be changed: it has more than 64 bits, and its bit order differs from "
+				 "its byte order",
 				 wmk_or_empty(spot->op->name));
 	if (spot->op->is_reversed)
 		value = wmk_bits_reverse(value, spot->op->width);
@@ -141,8 +142,8 @@ int wmk_ctf_patch(struct wmk_ctf_out *out, const struct wmk_ctf_spots *spots, co
 		for (unsigned other = 1; other < role && spot->op; other++)
 			if (spots->of[other].op && spots->of[other].at == spot->at && values[other] != values[role])
 				return wmk_error(-ENOTSUP,
-						 "'%.60s' cannot be changed: its roles require the values %" PRIu64
-						 " and %" PRIu64 " at once",
+						 "'%.60s' cannot be changed: its roles require two different values, "
+						 "%" PRIu64 " and %" PRIu64,
 						 wmk_or_empty(spot->op->name), values[other], values[role]);
 		err = patch_one(out, spot, values[role]);
 	}

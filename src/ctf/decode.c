@@ -179,7 +179,7 @@ static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level,
 	if (level->left >= EMPTY_MAX || walk->n_empty + steps > EMPTY_STEPS_MAX)
 		return wmk_error(
 			-EPROTO,
-			"the array '%.40s' has too many elements without a size, at byte %" PRIu64,
+			"the array '%.40s' has too many elements of size 0, at byte %" PRIu64,
 			wmk_or_empty(op->name), walk->at / 8);
 	walk->n_empty += (uint32_t)steps;
 	if (walk->is_passing)

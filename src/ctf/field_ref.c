@@ -244,7 +244,7 @@ static int take_register(struct wmk_ctf_compiler *c, unsigned scope, uint8_t *re
 	if (*reg)
 		return 0;
 	if (c->registers[level] == ends[level])
-		return wmk_error(-E2BIG, "%s: more than %u lengths and selectors are referred to", c->what,
+		return wmk_error(-E2BIG, "%s: more than %u fields are used as lengths or selectors", c->what,
 				 ends[level]);
 	*reg = c->registers[level]++;
 	return 0;
@@ -283,7 +283,7 @@ static int refer_to_all(struct wmk_ctf_compiler *c, unsigned scope, unsigned in,
 		/* (an enumeration counts as an integer: the fields that use the value have ranges of their own) */
 		if ((op->code == WMK_CTF_BOOL) != (first->code == WMK_CTF_BOOL) || op->is_signed != first->is_signed)
 			return wmk_ctf_compile_error(c, s->ref,
-						     "the %s may be one of several values, which have different types",
+						     "the %s may refer to several fields, which have different types",
 						     of);
 		err = make_source(c, in, &s->found[i], &sources[i]);
 	}
@@ -313,10 +313,10 @@ static int refer_by_way(struct wmk_ctf_compiler *c, unsigned scope, const struct
 	else if (in <= scope && s.code->n)
 		err = look(&s, 0, 0);
 	if (err < 0)
-		return wmk_error(err, "%s: a %s with more than %u possible places", c->what, of, FOUND_MAX);
+		return wmk_error(err, "%s: the reference to a %s matches more than %u fields", c->what, of, FOUND_MAX);
 	if (!s.n && s.is_closed)
 		return wmk_ctf_compile_error(
-			c, ref, "the %s is in an array that comes before: the element is ambiguous", of);
+			c, ref, "the %s is inside an earlier array: the reference does not select an element", of);
 	if (!s.n)
 		return s.is_other ? -EDOM : -ENOENT;
 	if (s.n > 1 || s.found[0].n_passed)
@@ -342,7 +342,8 @@ int wmk_ctf_field_ref_resolve(struct wmk_ctf_compiler *c, unsigned scope, const 
 		err = is_integer(&c->codes[in].ops[found]) ? 0 : -EDOM;
 	if (wmk_ctf_search_limit_reached(c))
 		return wmk_ctf_compile_error(c, ref,
-					     "resolving references takes too many comparisons, here for the %s '%s'",
+					     "the references between fields need too many comparisons: the limit was "
+					     "reached at the %s '%s'",
 					     of, ref_text(ref, text, sizeof(text)));
 	if (err == -ENOENT)
 		return wmk_ctf_compile_error(

@@ -57,7 +57,7 @@ int wmk_ctf_frame_writer_add(struct wmk_ctf_frame_writer *writer, const void *pa
 	int err;
 
 	if (len > WMK_CTF_FRAME_MAX)
-		return wmk_error(-E2BIG, "a frame of %zu bytes: the maximum is %u", len, WMK_CTF_FRAME_MAX);
+		return wmk_error(-E2BIG, "a frame of %zu bytes exceeds the limit of %u", len, WMK_CTF_FRAME_MAX);
 	if (need > writer->cap) {
 		free(writer->out);
 		writer->out = malloc(need);

@@ -98,7 +98,7 @@ static void take_entry(const struct wmk_ctf_json_at *at)
 	else if (json_object_is_type(at->value, json_type_int))
 		entry->is_unsigned = wmk_ctf_json_bits(at, &entry->number);
 	else
-		wmk_ctf_json_wrong(at, "a whole number or a text");
+		wmk_ctf_json_wrong(at, "a whole number or a string");
 }
 
 static void trace_class(const struct wmk_ctf_json_at *at)
@@ -148,7 +148,7 @@ static void take_offset(const struct wmk_ctf_json_at *of, struct wmk_ctf_clock_c
 		return;
 	if (wmk_ctf_json_get(&at, "seconds", &seconds) &&
 	    (wmk_ctf_json_bits(&seconds, &clock->offset_s) || !json_object_is_type(seconds.value, json_type_int)))
-		wmk_ctf_json_wrong(&seconds, "a whole number of seconds, of 64 bits");
+		wmk_ctf_json_wrong(&seconds, "a whole number of seconds that fits 64 bits");
 	clock->offset = wmk_ctf_json_number(&at, "cycles", false, 0, clock->freq - 1);
 }
 
@@ -378,7 +378,7 @@ static struct look look_at(const char *text, size_t len)
 			depth += (c == '{' || c == '[') - (c == '}' || c == ']');
 			look.is_whole = look.is_whole || c == '}' || c == ']';
 			if (c == '\'' && !look.wrong) {
-				look.wrong = "a text in single quotes";
+				look.wrong = "a string in single quotes";
 				look.at = at;
 			}
 			at++;

@@ -197,7 +197,7 @@ static void bit_map(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 		return;
 	type->kind = WMK_TYPE_FLAGS;
 	if (!json_object_is_type(flags.value, json_type_object) || json_object_object_length(flags.value) == 0) {
-		wmk_ctf_json_wrong(&flags, "an object with at least one name of bits");
+		wmk_ctf_json_wrong(&flags, "an object with at least one flag");
 		return;
 	}
 	json_object_object_foreach(flags.value, name, value) {

@@ -135,7 +135,8 @@ static void keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_j
 			struct wmk_type *type)
 {
 	if (ranges->has_negative && ranges->has_big)
-		wmk_ctf_json_error(at, -ENOTSUP, "the ranges of a selector contain numbers below 0 and above %" PRId64,
+		wmk_ctf_json_error(at, -ENOTSUP, "the ranges of a selector contain both negative numbers and numbers "
+						 "above %" PRId64,
 				   INT64_MAX);
 	type->is_signed = ranges->has_negative;
 	type->ranges = ranges->list.items;
@@ -407,7 +408,7 @@ static void read_class(const struct wmk_ctf_json_at *of, const char *name, unsig
 	else if (json_object_is_type(at.value, json_type_object))
 		read_object(&at, depth, type);
 	else
-		wmk_ctf_json_wrong(&at, "a field class, or the name of an alias of one");
+		wmk_ctf_json_wrong(&at, "a field class, or the name of a field class alias");
 }
 
 void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name)
@@ -427,7 +428,7 @@ void wmk_ctf_json_alias(const struct wmk_ctf_json_at *at, const char *name)
 		make_alias(at, alias);
 		json_object_set_userdata(body, alias, NULL);
 	} else {
-		wmk_ctf_json_wrong(at, "a field class, or the name of an alias of one");
+		wmk_ctf_json_wrong(at, "a field class, or the name of a field class alias");
 	}
 	if (in->to->err < 0 || json_object_object_add(in->aliases, name, json_object_get(body)) == 0)
 		return;
@@ -463,6 +464,7 @@ const struct wmk_type *wmk_ctf_json_structure(const struct wmk_ctf_json_at *of, 
 			wmk_ctf_json_error(&at, -EPROTO,
 					   "expected the packet's magic number first, not as member %" PRIu32, i + 1);
 	if (in->n_magic > (made->count && made->members && made->members[0].type.roles & WMK_ROLE_BIT(WMK_ROLE_MAGIC)))
-		wmk_ctf_json_error(&at, -EPROTO, "expected the packet's magic number first, not within a member");
+		wmk_ctf_json_error(&at, -EPROTO, "expected the packet's magic number as the first member, not inside "
+						 "another member");
 	return made;
 }

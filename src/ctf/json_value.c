@@ -148,7 +148,7 @@ bool wmk_ctf_json_is(const struct wmk_ctf_json_at *at, json_type type)
 	if (!is)
 		wmk_ctf_json_wrong(at, type == json_type_object  ? "an object"
 				       : type == json_type_array ? "a list"
-								 : "a text");
+								 : "a string");
 	return is;
 }
 
@@ -181,7 +181,7 @@ const char *wmk_ctf_json_text_at(const struct wmk_ctf_json_at *at)
 	if (!wmk_ctf_json_is(at, json_type_string))
 		return NULL;
 	if (strlen(text) != len)
-		wmk_ctf_json_error(at, -ENOTSUP, "a text contains a NUL");
+		wmk_ctf_json_error(at, -ENOTSUP, "a string contains a NUL");
 	return wmk_ctf_copy_text(at->in->to, text, len);
 }
 
@@ -302,7 +302,7 @@ static bool take_range(const struct wmk_ctf_json_at *at, struct bound bounds[2])
 		bounds[i].is_big = wmk_ctf_json_bits(&end, &bounds[i].value);
 	}
 	if (is_less(&bounds[1], &bounds[0]))
-		wmk_ctf_json_error(at, -EPROTO, "a range must not end below its begin");
+		wmk_ctf_json_error(at, -EPROTO, "the upper bound of a range is less than its lower bound");
 	return true;
 }
 
@@ -398,7 +398,7 @@ uint32_t wmk_ctf_json_length(const struct wmk_ctf_json_at *at)
 	const uint64_t length = wmk_ctf_json_number(at, "length", true, 0, UINT64_MAX);
 
 	if (length > UINT32_MAX)
-		wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 " exceeds %" PRIu32 ", the limit", length,
+		wmk_ctf_json_error(at, -E2BIG, "a length of %" PRIu64 " exceeds the limit of %" PRIu32, length,
 				   UINT32_MAX);
 	return (uint32_t)length;
 }

@@ -73,7 +73,7 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 					     "trace_creation_datetime" };
 	unsigned n = 0;
 
-	_Static_assert(WMK_ARRAY_LEN(all) <= WMK_CTF_ENV_FIXED, "the array has room for all");
+	_Static_assert(WMK_ARRAY_LEN(all) <= WMK_CTF_ENV_FIXED, "the array must have room for all entries");
 	for (size_t i = 0; i < WMK_ARRAY_LEN(all); i++) {
 		bool is_text = false;
 

@@ -97,7 +97,7 @@ int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct 
 		outwards += ops[out[i]].code == WMK_CTF_STRUCT;
 	}
 	if (!has_root)
-		return wmk_error(-ENOTSUP, "'%.60s' depends on '%.60s', but no path leads to that",
+		return wmk_error(-ENOTSUP, "'%.60s' depends on '%.60s', but no field path leads to that field",
 				 parts->of[from->scope]->ops[from->op].name ? parts->of[from->scope]->ops[from->op].name
 									    : "",
 				 wmk_or_empty(ops[to->op].name));

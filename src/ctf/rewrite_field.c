@@ -366,7 +366,8 @@ static json_object *variant_of(struct wmk_tree_writer *w, uint32_t at)
 		wmk_tree_append(w, options, option);
 	}
 	if (!json_object_array_length(options) && w->err >= 0)
-		w->err = wmk_error(-ENOTSUP, "no value selects an option of '%.60s', which CTF 2 cannot describe",
+		w->err = wmk_error(-ENOTSUP, "CTF 2 cannot describe the variant '%.60s': no value of its selector "
+					     "selects an option",
 				   wmk_or_empty(ops[at].name));
 	wmk_tree_put(w, class, "options", options);
 	free_names(&names);

@@ -21,8 +21,8 @@ void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_
 	w->n_looked += n_looked;
 	if ((w->n_labels > WMK_CTF_CHOICES_MAX || w->n_looked > WMK_CTF_LOOKED_MAX) && w->err >= 0)
 		w->err = wmk_error(-ENOTSUP,
-				   "the selectors of all variants have too many labels, or their labels are too long: "
-				   "readers of CTF 1.8 would reject them");
+				   "the selectors of all variants together have too many labels, or their labels are "
+				   "too long: readers of CTF 1.8 would reject them");
 }
 
 uint64_t wmk_tsdl_cost_of(const char *name)

@@ -181,7 +181,8 @@ json_object *wmk_tree_number_of(struct wmk_tree_writer *w, const struct wmk_ctf_
 	/* (negative values would become numbers that are too large for a role) */
 	if (op->is_signed && !is_signed && op->width > 64 && w->err >= 0)
 		w->err = wmk_error(-ENOTSUP,
-				   "'%.60s' has a sign, more than 64 bits and a role, which CTF 2 cannot describe",
+				   "CTF 2 cannot describe '%.60s': a signed integer of more than 64 bits cannot have a "
+				   "role",
 				   wmk_or_empty(op->name));
 	snprintf(type, sizeof(type), "%s-length-%s", op->width ? "fixed" : "variable",
 		 op->code == WMK_CTF_BOOL    ? "boolean"

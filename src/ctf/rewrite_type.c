@@ -94,7 +94,7 @@ static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	for (uint32_t i = 0; i < program->n_ops && rest; i++)
 		is_taken |= program->ops[i].type != op->type && program->ops[i].roles & rest; /* (`op` may be a copy) */
 	if (rest & needed || is_taken)
-		unsayable(w, op, "its name cannot express several roles");
+		unsayable(w, op, "it has several roles, but its name can express only one");
 	if (rest & ~WMK_ROLE_BIT(WMK_ROLE_CONTENT_SIZE))
 		w->lost |= 1u << WMK_CTF_LOST_ROLE;
 }
@@ -175,7 +175,7 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	if (!op->width)
 		unsayable(w, op, "it has no fixed size (LEB128)");
 	if (op->is_reversed)
-		unsayable(w, op, "its bits have another order than its bytes");
+		unsayable(w, op, "its bit order differs from its byte order");
 	wmk_ctf_put(w->out, "integer { size = %u; align = %u; signed = %s; byte_order = %s; base = %u;", op->width,
 		    op->align, op->is_signed ? "true" : "false", op->is_big ? "be" : "le", base);
 	put_map(w, op);
@@ -251,7 +251,7 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 				  of->choices[c].from, of->choices[c].to, of->is_signed, c == 0);
 	/* In TSDL, each value of the selector for which the optional field is absent would also need a label. */
 	if (of->code == WMK_CTF_OPTIONAL)
-		unsayable(w, of, "it is present for some values of a number");
+		unsayable(w, of, "it is present only for some values of an integer");
 }
 
 /* Whether the value at `at` selects only optional fields without ranges; these can share two labels. */
@@ -292,7 +292,8 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 
 		put_options(w, op, scope, of);
 		if (op->code == WMK_CTF_ENUM || (selected_by(w, at, of, &other) && !are_optionals(w, at)))
-			unsayable(w, op, "it selects several variants, or has other labels than the options");
+			unsayable(w, op, "it selects several variants, or its labels differ from the names of the "
+					 "options");
 	} else if (op->code == WMK_CTF_BOOL) {
 		w->lost |= 1u << WMK_CTF_LOST_BOOL;
 		wmk_ctf_put_range(w->out, "false", 0, 0, false, true);
@@ -316,7 +317,7 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 	const unsigned exponent = op->type->is_extended ? op->width - 64u : wmk_ctf_exponent_bits(op->width);
 
 	if (op->is_reversed)
-		unsayable(w, op, "its bits have another order than its bytes");
+		unsayable(w, op, "its bit order differs from its byte order");
 	wmk_ctf_put(w->out, "floating_point { exp_dig = %u; mant_dig = %u; align = %u; byte_order = %s; }", exponent,
 		    op->width - exponent, op->align, op->is_big ? "be" : "le");
 }
@@ -475,7 +476,8 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	     (place.scope == WMK_SCOPE_PACKET_HEADER && w->scope != place.scope))) {
 		selector = &w->parts.of[place.scope]->ops[place.op];
 		if (selector->code != WMK_CTF_ENUM || !wmk_tsdl_are_labels(w, w->scope, op_at(w, at), selector->type))
-			unsayable(w, op_at(w, at), "it is selected by a number of the stream");
+			unsayable(w, op_at(w, at), "its selector is in a structure of the stream and has no labels for "
+						   "the options");
 	}
 	wmk_ctf_put(w->out, "variant <");
 	put_ref(w, at);

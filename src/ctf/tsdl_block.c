@@ -318,7 +318,7 @@ static void finish_clock(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, s
 		clock->offset %= clock->freq;
 	}
 	if (__builtin_add_overflow(clock->offset_s, seconds, &clock->offset_s))
-		wmk_tsdl_error(in, at, -EPROTO, "the offset of the clock exceeds 64 bits of seconds");
+		wmk_tsdl_error(in, at, -EPROTO, "the offset of the clock in seconds does not fit 64 bits");
 	for (uint32_t i = 0; i < in->to->clocks.n; i++)
 		if (strcmp(clocks[i].name, clock->name) == 0)
 			wmk_tsdl_error(in, at, -EPROTO, "duplicate clock '%.60s'", clock->name);

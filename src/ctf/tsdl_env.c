@@ -116,6 +116,6 @@ int64_t wmk_tsdl_env_number(struct wmk_tsdl *in, const struct wmk_tsdl_token *at
 		look_ahead(in);
 	in->has_looked_ahead = true;
 	if (!find(&in->env_ahead, name, &number))
-		wmk_tsdl_error(in, at, -EPROTO, "the environment has no number '%.60s'", name);
+		wmk_tsdl_error(in, at, -EPROTO, "the environment has no integer '%.60s'", name);
 	return number;
 }

@@ -200,7 +200,7 @@ static void apply(struct wmk_tsdl *in, const struct declarator *declarator, cons
 		n_all = dimension->ref ? 1 : n_all * dimension->count;
 		if (n_all > ELEMENTS_MAX)
 			wmk_tsdl_error(in, &declarator->at, -E2BIG,
-				       "the array has more than %" PRIu64 " elements in all its dimensions",
+				       "the array has more than %" PRIu64 " elements in all dimensions together",
 				       ELEMENTS_MAX);
 		type->is_text = elem->kind == WMK_TYPE_INT && elem->is_text && elem->width == 8 && elem->align == 8;
 	}

@@ -279,7 +279,7 @@ def metadata_without_tsdl_form_is_rejected_or_reported(case):
     ], b'\x81\x01', b"'far': it has no fixed size"), ([field('wide', 'null-terminated-string', encoding='utf-16le')],
                                                     b'a\0\0\0', b"'wide': its text is not UTF-8"),
                                 ([field('back', 'fixed-length-unsigned-integer', **bits(bit_order='last-to-first'))],
-                                 b'\x01', b"'back': its bits have another order")):
+                                 b'\x01', b"'back': its bit order differs")):
         path = trace(fields, data)
         got, _, err = read(case, [WAYMARK, 'convert', '--to', 'ctf', '-o', path + 'x', path])
         check(got == 1 and words in err and b'CTF 1.8' in err, 'status %d: %s', got, err.decode())

@@ -179,7 +179,7 @@ def name_that_changes_an_option_is_ignored_or_rejected(case):
     if labels cannot distinguish the options.
     """
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'}]
-    refusal = 'has other labels than the options'
+    refusal = 'its labels differ from the names of the options'
     for n, (options, labels, words) in enumerate(
         (({'A': 'A', '_A': '_A'}, ('A', '_A'), None), ({'A': '_A', '_A': 'A'}, ('_A', 'A'), None),
          ({'A': '_A', '_A': 'A'}, ('A', '_A'), BESIDE), ({'A': 'A', '_A': '_A'}, ('_A', 'A'), refusal),

@@ -128,22 +128,23 @@ def contradicting_roles_are_rejected(case):
         status, _, err = read(case, [WAYMARK, 'convert', '--to', form, '-o', path + 'x', *options, path])
         check(status == 1 and words in err, '%s in %s: status %d: %s', context, form, status, err.decode())
 
-    refuses('ctf', b"'f0': its name cannot express several roles", (TOTAL, FROM), (CONTENT,), (LOST,))
-    refuses('ctf', b"'f2': its name cannot express several roles", (TOTAL,), (SEQUENCE,), (LOST, SEQUENCE))
-    refuses('ctf', b"'h': its name cannot express several roles", (TOTAL, ), (FROM, ), (LOST, ),
+    refuses('ctf', b"'f0': it has several roles, but its name can express only one", (TOTAL, FROM), (CONTENT,), (LOST,))
+    refuses('ctf', b"'f2': it has several roles, but its name can express only one", (TOTAL,), (SEQUENCE,),
+            (LOST, SEQUENCE))
+    refuses('ctf', b"'h': it has several roles, but its name can express only one", (TOTAL, ), (FROM, ), (LOST, ),
             header=('packet-magic-number', CLASS))
     # The filter leaves out the records between two that are 2^16 ticks apart. Event headers have 16 bits of time, so a
     # packet is added.
     some, joint = ('-F', 'a == 1 || a == 3'), (TOTAL, CONTENT)
     for form in ('ctf', 'ctf-2'):
-        refuses(form, b"'f1' cannot be changed: its roles require the values 0 and 2000 at once", joint, (FROM, TO),
+        refuses(form, b"'f1' cannot be changed: its roles require two different values, 0 and 2000", joint, (FROM, TO),
                 (SEQUENCE, ), options=some)
-        refuses(form, b"'f2' cannot be changed: its roles require the values 0 and 1 at once", joint, (FROM, ),
+        refuses(form, b"'f2' cannot be changed: its roles require two different values, 0 and 1", joint, (FROM, ),
                 (SEQUENCE, LOST), options=some)
         if form == 'ctf-2':
-            refuses(form, b"'f2' cannot be changed: another field has its role, too", joint, (FROM, SEQUENCE),
+            refuses(form, b"'f2' cannot be changed: another field has the same role", joint, (FROM, SEQUENCE),
                     (SEQUENCE, ), options=some)
-        refuses(form, b"'f0' cannot be changed: its roles require the values 248 and 244 at once", joint, (FROM, ),
+        refuses(form, b"'f0' cannot be changed: its roles require two different values, 248 and 244", joint, (FROM, ),
                 (LOST, ), options=('-F', 'a == 0'))
         path = with_roles(os.path.join(case.path('even' + form), 't'), joint, (FROM,), (SEQUENCE,), header=(CLASS,))
         check(view(case, rewritten(case, form, path, *some)) == view(case, path, *some), '%s: the records differ', form)

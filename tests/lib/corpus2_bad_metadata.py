@@ -59,7 +59,7 @@ bad('fragment_that_is_a_list_later', GOOD + b'\x1e["preamble"]\n', 'metadata:4',
 
 bad('no_type', [PREAMBLE, {'id': 1}], 'fragment 2', '"type"')
 bad('unknown_fragment', [PREAMBLE, {'type': 'stream-class'}], 'metadata:2', 'fragment 2', '"type"', 'stream-class')
-bad('type_of_a_number', [PREAMBLE, {'type': 1}], 'metadata:2', 'fragment 2', '"type"', 'expected a text, not 1')
+bad('type_of_a_number', [PREAMBLE, {'type': 1}], 'metadata:2', 'fragment 2', '"type"', 'expected a string, not 1')
 bad('no_preamble', [STREAM, event(('n', BYTE))], 'metadata:1', 'fragment 1 (data-stream-class)', 'preamble first')
 bad('preamble_later', [TRACE, PREAMBLE, STREAM], 'metadata:1', 'preamble first')
 bad('two_preambles', [PREAMBLE, STREAM, PREAMBLE], 'metadata:3', 'fragment 3 (preamble)', 'second')

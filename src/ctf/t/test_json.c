@@ -33,7 +33,7 @@ static void json_preamble_is_read_or_rejected_with_reason(void **state)
 		  "{'type': 'preamble', 'version': 2, 'attributes': 1}" },
 		{ -EPROTO, "the preamble first", STREAM },
 		{ -EPROTO, "expected a known type of fragment, not 'foreword'", "{'type': 'foreword'}" },
-		{ -EPROTO, "'type': expected a text, not null", "{'type': null}" },
+		{ -EPROTO, "'type': expected a string, not null", "{'type': null}" },
 		{ -EPROTO, "missing property 'type'", "{}" },
 		{ -EPROTO, "expected an object, not a list of 0", "[]" },
 	};
@@ -74,10 +74,10 @@ static void json_trace_class_is_read_or_rejected_with_reason(void **state)
 	assert_null(class->packet_header);
 	REFUSE(-EPROTO, "found a second one", trace, "{'type': 'trace-class'}");
 	REFUSE(-EPROTO, "before the first data stream class", STREAM, trace);
-	REFUSE(-EPROTO, "'environment'/'a': expected a whole number or a text, not 1.5",
+	REFUSE(-EPROTO, "'environment'/'a': expected a whole number or a string, not 1.5",
 	       "{'type': 'trace-class', 'environment': {'a': 1.5}}");
 	REFUSE(-EPROTO, "'environment': expected an object", "{'type': 'trace-class', 'environment': ['a']}");
-	REFUSE(-EPROTO, "'name': expected a text, not 1", "{'type': 'trace-class', 'name': 1}");
+	REFUSE(-EPROTO, "'name': expected a string, not 1", "{'type': 'trace-class', 'name': 1}");
 	REFUSE(-EPROTO, "'packet-header-field-class': expected a structure",
 	       "{'type': 'trace-class', 'packet-header-field-class': " U8 "}");
 	REFUSE(-EPROTO, "expected a field class", "{'type': 'trace-class', 'packet-header-field-class': 5}");
@@ -103,7 +103,7 @@ static void json_clock_class_is_read_or_rejected_with_reason(void **state)
 		  "'id': 'd', 'frequency': 10, 'offset-from-origin': {'cycles': 10}" },
 		{ "'offset-from-origin'/'seconds': expected a whole number of seconds",
 		  "'id': 'd', 'frequency': 1, 'offset-from-origin': {'seconds': 9223372036854775808}" },
-		{ "'description': expected a text", "'id': 'd', 'frequency': 1, 'description': {}" },
+		{ "'description': expected a string", "'id': 'd', 'frequency': 1, 'description': {}" },
 	};
 	char text[400];
 
@@ -399,7 +399,7 @@ static void json_errors_name_line_fragment_and_path(void **state)
 	SAYS("meta:4:8: fragment 2 is not JSON: unexpected end", "\x1e{\n\n\"type\": \n \n");
 	SAYS("meta:5:2: fragment 2 is not JSON: unexpected character", "\x1e{\n\"type\": \"trace-class\"\n}\n x\n");
 	SAYS("meta:2:4: fragment 2 is not JSON: unexpected text after its end", "\x1e{}\0");
-	SAYS("meta:3:4: fragment 2 is not JSON: a text in single quotes", "\x1e{\n\t  'type': 1}");
+	SAYS("meta:3:4: fragment 2 is not JSON: a string in single quotes", "\x1e{\n\t  'type': 1}");
 	SAYS("meta:3:11: fragment 3 is not JSON: a number of more than 64 bits",
 	     "\x1e{\"type\": \"trace-class\"}\n\x1e{\"type\": -9223372036854775809}");
 	/* valid JSON with invalid content: the line of the fragment, and the path to the value */
@@ -454,7 +454,7 @@ static void json_sequence_is_split_at_separators_or_rejected(void **state)
 	REFUSE_TEXT("is not JSON", PLAIN "\x1e{\"type\": \"trace-class\"}\0");
 	REFUSE_TEXT("single quotes", PLAIN "\x1e{'type': \"trace-class\"}");
 	REFUSE_TEXT("more than 64 bits", PLAIN "\x1e{\"type\": -9223372036854775809}");
-	REFUSE(-ENOTSUP, "'name': a text contains a NUL", "{'type': 'data-stream-class', 'name': 'a\\u0000b'}");
+	REFUSE(-ENOTSUP, "'name': a string contains a NUL", "{'type': 'data-stream-class', 'name': 'a\\u0000b'}");
 	REFUSE(-E2BIG, "levels of nested values", deep);
 	/* a number other than an integer may have any number of digits, if it is ignored */
 	ACCEPT("{'type': 'trace-class', 'x': 0.1234567890123456789012345, 'y': -9223372036854775808, 'z': {'\\u0041': "

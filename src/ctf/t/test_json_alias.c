@@ -23,9 +23,9 @@ static void alias_declared_before_its_use_is_resolved_others_are_rejected(void *
 	REFUSE(-EPROTO, "member 1 'x'/'field-class': expected the name of a field class alias that was declared "
 		"before, not 'a'",
 	       ALIAS("a", STRUCT(MEMBER("x", "'a'"))));
-	REFUSE(-EPROTO, "expected a field class, or the name of an alias", ALIAS("a", "null"));
+	REFUSE(-EPROTO, "expected a field class, or the name of a field class alias", ALIAS("a", "null"));
 	REFUSE(-EPROTO, "missing property 'name'", "{'type': 'field-class-alias', 'field-class': " U8 "}");
-	REFUSE(-EPROTO, "'name': expected a text, not 5",
+	REFUSE(-EPROTO, "'name': expected a string, not 5",
 	       "{'type': 'field-class-alias', 'name': 5, 'field-class': " U8 "}");
 	REFUSE(-EPROTO, "missing property 'field-class'", "{'type': 'field-class-alias', 'name': 'a'}");
 	/* an error that depends on the use names both places */

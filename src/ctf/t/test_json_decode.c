@@ -269,7 +269,7 @@ static void paths_through_enclosing_fields_are_resolved(void **state)
 	refuse(MEMBER("n", U8) "," MEMBER("a", "{'type': 'static-length-array', 'length': 2, "
 					       "'element-field-class': " STRUCTURE(
 						       MEMBER("m", U8)) "}") "," MEMBER("b", BLOB(AT("'a', 'm'"))),
-	       "the element is ambiguous");
+	       "the reference does not select an element");
 }
 
 /* A path through preceding variants and optional fields: examples 90 and 91 of CTF2-SPEC-2.0, and others. */

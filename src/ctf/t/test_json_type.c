@@ -93,7 +93,7 @@ static void invalid_fixed_length_classes_are_rejected_with_reason(void **state)
 		{ -ENOTSUP, "'extensions'/'n' + 'y'", U("'length': 8, 'extensions': {'n': {'y': 1}}") },
 		{ -EPROTO, "'attributes': expected an object", U("'length': 8, 'attributes': null") },
 		{ -EPROTO, "'type': expected a known type of field class, not 'octet'", "{'type': 'octet'}" },
-		{ -EPROTO, "'type': expected a text, not 5", "{'type': 5}" },
+		{ -EPROTO, "'type': expected a string, not 5", "{'type': 5}" },
 		{ -EPROTO, "missing property 'type'", "{}" },
 		{ -EPROTO, "'field-class': expected a field class, or the name", "[]" },
 	};
@@ -135,8 +135,9 @@ static void mappings_become_labels_limited_to_possible_values(void **state)
 		  U("'length': 8, 'mappings': {'a': [[1, 1], [2]]}") },
 		{ -EPROTO, "'a'/range 1/number 2: expected a whole number, not 'x'",
 		  U("'length': 8, 'mappings': {'a': [[1, 'x']]}") },
-		{ -EPROTO, "a range must not end below its begin", U("'length': 8, 'mappings': {'a': [[2, 1]]}") },
-		{ -EPROTO, "a range must not end below its begin",
+		{ -EPROTO, "the upper bound of a range is less than its lower bound",
+		  U("'length': 8, 'mappings': {'a': [[2, 1]]}") },
+		{ -EPROTO, "the upper bound of a range is less than its lower bound",
 		  U("'length': 8, 'mappings': {'a': [[9223372036854775808, -1]]}") },
 	};
 	const struct wmk_type *type;
@@ -167,7 +168,7 @@ static void bit_maps_become_flags_limited_to_their_length(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "missing property 'flags'", BITS("bit-map", "'length': 8") },
-		{ -EPROTO, "'flags': expected an object with at least one name",
+		{ -EPROTO, "'flags': expected an object with at least one flag",
 		  BITS("bit-map", "'length': 8, 'flags': {}") },
 		{ -EPROTO, "'flags'/'a': expected a list of at least one range, not 5",
 		  BITS("bit-map", "'length': 8, 'flags': {'a': 5}") },
@@ -199,7 +200,7 @@ static void text_classes_become_types_or_are_rejected(void **state)
 		  "{'type': 'static-length-blob', 'length': -1}" },
 		{ -E2BIG, "a length of 4294967296", "{'type': 'static-length-string', 'length': 4294967296}" },
 		{ -EPROTO, "missing property 'length-field-location'", "{'type': 'dynamic-length-blob'}" },
-		{ -EPROTO, "'media-type': expected a text",
+		{ -EPROTO, "'media-type': expected a string",
 		  "{'type': 'static-length-blob', 'length': 1, 'media-type': {}}" },
 	};
 	const struct wmk_type *type = field("{'type': 'null-terminated-string', 'encoding': 'utf-16le'}");
@@ -289,7 +290,7 @@ static void optional_class_becomes_a_type_with_ranges_or_is_rejected(void **stat
 		  "{'type': 'optional', 'field-class': " U8 "}" },
 		{ -EPROTO, "'selector-field-ranges': expected a list of at least one range",
 		  "{'type': 'optional', " SELECTOR ", 'selector-field-ranges': []}" },
-		{ -ENOTSUP, "below 0 and above",
+		{ -ENOTSUP, "both negative numbers and numbers above",
 		  "{'type': 'optional', " SELECTOR ", 'selector-field-ranges': [[-1, 18446744073709551615]]}" },
 	};
 	const struct wmk_type *type = field("{'type': 'optional', " SELECTOR ", 'field-class': "
@@ -371,7 +372,7 @@ static void location_becomes_a_reference_with_scope_and_names(void **state)
 		{ -EPROTO, "'length-field-location': missing property 'path'", BLOB("{}") },
 		{ -EPROTO, "'length-field-location'/'path': the last element", BLOB("{'path': []}") },
 		{ -EPROTO, "'path': the last element of the path must be a name", BLOB("{'path': ['a', null]}") },
-		{ -EPROTO, "'length-field-location'/step 2: expected a text, not 5", BLOB("{'path': ['a', 5]}") },
+		{ -EPROTO, "'length-field-location'/step 2: expected a string, not 5", BLOB("{'path': ['a', 5]}") },
 		{ -EPROTO, "'origin': expected 'packet-header', 'packet-context'",
 			BLOB("{'path': ['a'], 'origin': 'here'}") },
 	};
