@@ -205,7 +205,7 @@ int waymark_ctl_on_sessions(struct waymark_ctl *ctl, const struct waymark_ctl_se
 	if (o.glob && *text_or_empty(o.session))
 		return wmk_error(-EINVAL, "sessions: a name and a pattern exclude each other");
 	if (o.no_wait && o.request != WAYMARK_CTL_DO_STOP && o.request != WAYMARK_CTL_DO_DESTROY)
-		return wmk_error(-EINVAL, "sessions: no_wait is for STOP and DESTROY");
+		return wmk_error(-EINVAL, "sessions: no_wait is valid only for STOP and DESTROY");
 	if (o.request == WAYMARK_CTL_DO_LIST) {
 		const struct wmk_ctl_list_sessions request = { .session = o.glob ? o.glob : o.session,
 							       .glob = o.glob != NULL };
@@ -331,7 +331,7 @@ static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_lis
 		struct wmk_ctl_rule *to = err < 0 ? NULL : wmk_arena_append(arena, rules, sizeof(*to));
 
 		if (err == 0 && r.size != o->rules->size)
-			err = wmk_error(-EINVAL, "enable-event: the rules have different sizes");
+			err = wmk_error(-EINVAL, "enable-event: the rules have different values of 'size'");
 		if (err < 0 || !to)
 			return err < 0 ? err : -ENOMEM;
 		/* `level` of the request is the more severe level, which has the smaller number */

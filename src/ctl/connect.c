@@ -52,7 +52,8 @@ static int peer_check(int sock, const char *path, bool named)
 	if (peer.uid == 0 || peer.uid == geteuid() || (named && geteuid() == 0))
 		return 0;
 	return wmk_errorx(-EACCES,
-			  "the process that listens on %s belongs to user %u: only root or you are allowed", path,
+			  "the process that listens on %s belongs to user %u: it must belong to root or to your user",
+			  path,
 			  (unsigned)peer.uid);
 }
 
@@ -71,7 +72,8 @@ static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return wmk_error(-errno, "cannot create a socket");
-	int err = left == 0 ? wmk_error(-ETIMEDOUT, "no time is left to connect to %s", address.sun_path) : 0;
+	int err = left == 0 ? wmk_error(-ETIMEDOUT, "cannot connect to %s: the timeout has expired", address.sun_path)
+			    : 0;
 	if (err == 0 && left > 0 && setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
 		err = wmk_error(-errno, "cannot set a timeout for connecting");
 	if (err == 0 && connect(sock, (const struct sockaddr *)&address, sizeof(address)) != 0)
@@ -160,7 +162,7 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 	if (sock >= 0 && options->recover) {
 		close(sock);
 		return wmk_errorx(-EBUSY,
-				  "a session daemon runs for %s: a recovery needs a runtime directory of its own",
+				  "a session daemon already runs in %s: a recovery needs a separate runtime directory",
 				  ctl->rundir);
 	}
 	if (sock >= 0 || !has_no_listener(sock))
@@ -234,8 +236,8 @@ int waymark_ctl_connect(const struct waymark_ctl_connect_options *given, struct 
 	if (err == 0 && options.recover &&
 	    (*options.recover != '/' || !options.rundir || options.start != WAYMARK_CTL_START_IF_NONE))
 		err = wmk_error(-EINVAL,
-				"connect: recover needs an absolute path, a runtime directory, and a daemon that "
-				"is started");
+				"connect: recover needs an absolute path, a runtime directory, and "
+				"WAYMARK_CTL_START_IF_NONE");
 	if (err < 0)
 		return err;
 	struct waymark_ctl *ctl = calloc(1, sizeof(*ctl));

@@ -219,7 +219,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 	ssize_t len = ready_read(fd, words, sizeof(words) - 1, deadline);
 
 	if (len == -ETIMEDOUT)
-		return wmk_error(-ETIMEDOUT, "the session daemon %s has not reported that it listens", program);
+		return wmk_error(-ETIMEDOUT, "the session daemon %s was not ready before the timeout", program);
 	if (len < 0)
 		return wmk_error((int)len, "cannot wait for the session daemon %s", program);
 	if (len > 0 && words[0] != '!')
@@ -231,7 +231,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 	if (len > 1)
 		return wmk_error_add(wmk_errorx(-ECHILD, "%s", words + 1), "the session daemon %s did not start",
 				     program);
-	return wmk_error(-ECHILD, "the session daemon %s ended before it listened, without a message", program);
+	return wmk_error(-ECHILD, "the session daemon %s exited without a message before it was ready", program);
 }
 
 /*

@@ -122,7 +122,8 @@ static int take_element(const struct wmk_member *m, json_object *value, struct w
 			unsigned depth)
 {
 	size_t size = m->kind == WMK_MEMBER_LIST ? m->of->size : sizeof(uint64_t);
-	_Static_assert(sizeof(const char *) == sizeof(uint64_t), "elements of lists other than objects have one size");
+	_Static_assert(sizeof(const char *) == sizeof(uint64_t), "elements of lists of numbers and strings must have "
+								 "equal sizes");
 	void *element = wmk_arena_append(arena, list, size);
 
 	if (!element)

@@ -210,7 +210,7 @@ static int process_check(struct wmk_ctl_channel *channel)
 
 	if ((d->kind == WMK_DOMAIN_PID || d->kind == WMK_DOMAIN_KERNEL) && d->start_time &&
 	    start_time_of(d->pid) != d->start_time)
-		return wmk_error(-ESRCH, "process %llu, which channel '%s' was for, has ended",
+		return wmk_error(-ESRCH, "process %llu of channel '%s' has ended",
 				 (unsigned long long)d->pid, channel->name);
 	d->start_time = 0;
 	return 0;
@@ -286,7 +286,8 @@ static int find_disabled(struct loading *l, const struct wmk_ctl_channel *c, str
 			continue;
 		if (twin) {
 			snprintf(words, sizeof(words),
-				 "'%s' was disabled with some levels or exclusions: all of it is enabled",
+				 "a disabled event rule of '%s' has other levels or exclusions than an enabled one: "
+				 "loading enables both",
 				 rules[i].pattern);
 			err = wmk_ctl_files_add_text(l->result, &l->filed->warnings, words);
 			continue;
@@ -424,7 +425,7 @@ static int try_complete(struct loading *l, const struct wmk_ctl_session *s, cons
 	}
 	waymark_ctl_result_free(trial.result);
 	wmk_arena_free(&trial.arena);
-	return err < 0 ? wmk_error_add(err, "the existing session '%s' is kept: cannot create the session of the file",
+	return err < 0 ? wmk_error_add(err, "cannot create the session of the file; the existing session '%s' is kept",
 				       s->name)
 		       : 0;
 }
@@ -504,7 +505,7 @@ static int load(struct loading *l)
 	struct wmk_ctl_session *sessions = l->sessions.items;
 
 	if (err == 0 && l->sessions.n != 1 && (l->options->name || l->options->output))
-		err = wmk_error(-EINVAL, "load: a name or path is given for %u sessions: name one session",
+		err = wmk_error(-EINVAL, "load: cannot apply one name or path to %u sessions: name one session",
 				l->sessions.n);
 	for (uint32_t i = 0; err == 0 && i < l->sessions.n; i++) {
 		err = make_session(l, &sessions[i]);

@@ -268,7 +268,7 @@ int wmk_ctl_options(void *to, size_t size, const void *from, const char *what, s
 		return wmk_error(-EINVAL, "%s: no options are given", what);
 	memcpy(&given, from, sizeof(given));
 	if (given < sizeof(given) || given > 65536)
-		return wmk_error(-EINVAL, "%s: the options do not begin with their size", what);
+		return wmk_error(-EINVAL, "%s: the options have an invalid 'size'", what);
 	for (size_t i = size; i < given; i++)
 		if (((const uint8_t *)from)[i])
 			return wmk_error(-EINVAL, "%s: options are set that this version of the library does not know",

@@ -243,7 +243,8 @@ static int save_all(const struct wmk_list *sessions, const struct waymark_ctl_sa
 	if (err < 0)
 		return err;
 	if (destination.file && sessions->n != 1)
-		err = wmk_error(-EINVAL, "%u sessions do not fit into the file %s: name one session, or a directory",
+		err = wmk_error(-EINVAL, "cannot save %u sessions to the single file %s: name one session, or a "
+					 "directory",
 				sessions->n, o->path);
 	for (uint32_t i = 0; err == 0 && i < sessions->n; i++)
 		err = session_save(&session[i], &destination, o->replace, result);

@@ -185,7 +185,7 @@ static void options_of_other_versions_are_accepted_unless_unknown_ones_are_set(v
 	ASKS(waymark_ctl_create(rig->ctl, &create.known, NULL), "create {\"name\": \"n\",\"home\": \"/hh\"}");
 	create.known.size = 0;
 	assert_int_equal(waymark_ctl_create(rig->ctl, &create.known, NULL), -EINVAL);
-	fake_rig_says("do not begin with their size");
+	fake_rig_says("the options have an invalid 'size'");
 	assert_int_equal(waymark_ctl_create(rig->ctl, NULL, NULL), -EINVAL);
 	struct {
 		struct waymark_ctl_rule known;
@@ -200,7 +200,7 @@ static void options_of_other_versions_are_accepted_unless_unknown_ones_are_set(v
 	     "\"b\", \"enabled\": true }]}");
 	rules[1].known.size = sizeof(rules[0].known);
 	assert_int_equal(waymark_ctl_enable_event(rig->ctl, &events, NULL), -EINVAL);
-	fake_rig_says("the rules have different sizes");
+	fake_rig_says("the rules have different values of 'size'");
 }
 
 /* ── results ─────────────────────────────────────────────────────────────────────────────────────────── */

@@ -180,7 +180,7 @@ static void saved_sessions_replace_files_only_on_request(void **state)
 	assert_int_equal(save(rig, NULL, at_home(rig, "made"), false, NULL), 0);
 	assert_holds(at_home(rig, "made/one.json"), saved_one);
 	assert_int_equal(save(rig, NULL, at_home(rig, "all.json"), false, NULL), -EINVAL);
-	assert_says("2 sessions do not fit into the file");
+	assert_says("cannot save 2 sessions to the single file");
 	assert_int_equal(save(rig, "three", NULL, false, NULL), -ENOENT);
 	rig->fake.sessions.n = 0;
 	assert_int_equal(save(rig, NULL, NULL, false, NULL), -ENOENT);
@@ -314,7 +314,7 @@ static void name_and_output_are_overridden_only_for_a_single_loaded_session(void
 	options.session = NULL;
 	options.name = "new";
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
-	assert_says("a name or path is given for 2 sessions");
+	assert_says("cannot apply one name or path to 2 sessions");
 	options.output = "/o";
 	options.default_output = true;
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
@@ -420,7 +420,7 @@ static void invalid_saved_sessions_are_refused_with_reason(void **state)
 		{ "{\"version\": 1, \"session\": {\"name\": \"a/b\"}}", "'/' and control characters are not allowed" },
 		{ "{\"version\": 1, \"session\": {\"name\": \"x\", \"channels\": [{\"name\": \"c\", \"domain\": "
 		  "{\"kind\": \"pid\", \"pid\": 1,\"start_time\": 999999999999}}]}}",
-		  "process 1, which channel 'c' was for, has ended" },
+		  "process 1 of channel 'c' has ended" },
 	};
 	struct rig *rig = *state;
 	struct waymark_ctl_load_options options = { .size = sizeof(options), .path = at_home(rig, "bad.json") };

@@ -306,7 +306,7 @@ static void socket_of_a_third_user_is_rejected_unless_root_names_it(void **state
 	fake_open(&fake, 65534);
 	setenv("WAYMARK_RUNDIR", fake.dir, 1);
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -EACCES);
-	fake_rig_says("belongs to user 65534: only root or you are allowed");
+	fake_rig_says("belongs to user 65534: it must belong to root or to your user");
 	unsetenv("WAYMARK_RUNDIR");
 	options.rundir = fake.dir;
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), 0);

@@ -192,12 +192,12 @@ static void daemon_that_cannot_start_is_reported_with_reason(void **state)
 
 	(void)state;
 	assert_int_equal(start("dies", self, 0, &ctl), -ECHILD);
-	assert_says("ended before it listened, without a message");
+	assert_says("exited without a message before it was ready");
 	assert_int_equal(start("fails", self, 0, &ctl), -ECHILD);
 	assert_says("did not start: the lock is held: by process 7");
 	assert_null(ctl);
 	assert_int_equal(start("is mute", self, 100, &ctl), -ETIMEDOUT);
-	assert_says("has not reported that it listens");
+	assert_says("was not ready before the timeout");
 	assert_int_equal(start("listens", "/nowhere/sessiond", 0, &ctl), -ENOENT);
 	assert_says("cannot start the session daemon /nowhere/sessiond");
 	assert_int_equal(start("listens", "/etc/passwd", 0, &ctl), -EACCES);
