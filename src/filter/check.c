@@ -99,7 +99,7 @@ static int look_up(struct wmk_compiler *c, const struct wmk_node *node)
 		typed->n_labels = 0;
 	}
 	if (found.no_operand && !asks && c->strictness != WMK_FILTER_LAX) {
-		snprintf(what, sizeof(what), "this is %s, not a number or a text", found.no_operand);
+		snprintf(what, sizeof(what), "the operand is %s, not a number or a text", found.no_operand);
 		return wrong(c, node, what);
 	}
 	if (found.no_operand && !asks) {
@@ -146,9 +146,9 @@ static int need_number(const struct wmk_compiler *c, const struct wmk_node *node
 	const unsigned type = wmk_typed_of(c, node)->type;
 
 	if (type == WMK_FILTER_TEXT)
-		return unfit(c, node, "a text can only be compared");
+		return unfit(c, node, "the operator needs a number: a text can only be compared");
 	if (whole && type == WMK_FILTER_DOUBLE)
-		return unfit(c, node, "the operator takes whole numbers, this has a fraction");
+		return unfit(c, node, "the operator needs a whole number, but the operand has a fraction");
 	return 0;
 }
 

@@ -121,7 +121,7 @@ uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len)
 	const uint32_t at = code->pool_bytes;
 
 	if (len > sizeof(code->pool) - at) {
-		too_much(code, "too much text to compare with");
+		too_much(code, "the texts are too long together");
 		return 0;
 	}
 	memcpy(code->pool + at, text, len);

@@ -71,8 +71,8 @@ static int begin_trace(struct wmk_import *import)
 	import->has_begun = true;
 	return wmk_import_trace_begin(import->trace, !is_assumed ? "real time"
 						     : import->when.is_real
-							     ? "real time, in part since an unknown moment"
-							     : "nanoseconds since an unknown moment");
+							     ? "real time; some times count from an unknown origin"
+							     : "nanoseconds since an unknown origin");
 }
 
 static int write_first(struct wmk_import *import)

@@ -8,7 +8,7 @@
  *
  * `waymark convert --from` uses it. The trace is Common Trace Format 1.8 as docs/trace-format.md describes it. Its
  * clock counts nanoseconds since 1970. If the log has only relative times and the user gives no origin, the clock
- * counts from an unknown moment.
+ * counts from an unknown origin.
  *
  * The records of a stream are in order of time. A record that is too late for the window goes to another stream with no
  * later record in it. If each stream has a later record, the import creates a stream. WMK_IMPORT_STREAMS limits the

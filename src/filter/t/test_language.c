@@ -407,7 +407,7 @@ static void errors_name_their_column(void **state)
 		{ "!name", "column 2, 'name'" },
 		{ "name && s", "column 1, 'name'" },
 		{ "s ? name : s", "column 5, 'name'" },
-		{ "d % 2", "column 1, 'd': the operator takes whole numbers" },
+		{ "d % 2", "column 1, 'd': the operator needs a whole number" },
 		{ "s & 1.5", "column 5, '1.5'" },
 		{ "~d", "whole numbers" },
 		{ "s << d", "whole numbers" },
