@@ -89,7 +89,7 @@ static __always_inline void arguments(struct pt_regs *regs, int compat, __u64 *t
 	to[5] = regs->regs[5];
 }
 #else
-#error "this machine's registers are not known"
+#error "unsupported architecture: the registers of system call arguments are not defined"
 #endif
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */

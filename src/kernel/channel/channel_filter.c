@@ -156,6 +156,7 @@ int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const cha
 	/* (events of the state dump have no filters) */
 	return !*system && !program
 		       ? 0
-		       : wmk_error(-ENOENT, "cannot filter the kernel event %.60s:%.60s: the channel does not read it",
+		       : wmk_error(-ENOENT, "cannot filter the kernel event %.60s:%.60s: the channel does not record "
+					    "it",
 				   system, name);
 }

@@ -81,7 +81,7 @@ static int dump_event(struct wmk_kreader *reader, const char *name, uint32_t id)
 		if (strcmp(wmk_kstatedump_classes[i].name, name) != 0)
 			continue;
 		if (reader->dump_ids[i] && reader->dump_ids[i] != id + 1)
-			return wmk_error(-EEXIST, "the event %.60s already has the id %u, it cannot have the id %u",
+			return wmk_error(-EEXIST, "the event %.60s already has the id %u and cannot get the id %u",
 					 name, reader->dump_ids[i] - 1, id);
 		reader->dump_ids[i] = id + 1;
 		return 0;
@@ -138,7 +138,7 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	if (there)
 		return there->id == id ? 0
 				       : wmk_error(-EEXIST,
-						   "the kernel event %.60s:%.60s already has the id %u, it cannot have "
+						   "the kernel event %.60s:%.60s already has the id %u and cannot get "
 						   "the id %u",
 						   system, name, there->id, id);
 	struct wmk_kreader_event *more =

@@ -35,15 +35,15 @@ static const struct {
 				    "events/syscalls" },
 	[WMK_KFEATURE_KPROBES] = { "the kernel's functions cannot be probed",
 				   "it is built without CONFIG_KPROBE_EVENTS", "kprobe_events" },
-	[WMK_KFEATURE_UPROBES] = { "programs cannot be probed from outside", "it is built without CONFIG_UPROBE_EVENTS",
+	[WMK_KFEATURE_UPROBES] = { "programs cannot be probed", "it is built without CONFIG_UPROBE_EVENTS",
 				   "uprobe_events" },
 	[WMK_KFEATURE_FUNCTIONS] = { "there is no function tracer",
 				     "it is built without CONFIG_FUNCTION_TRACER or CONFIG_DYNAMIC_FTRACE",
 				     "current_tracer" },
 	[WMK_KFEATURE_SUBBUFS] = { "its sub-buffers have the size of a page", "other sizes came with Linux 6.8",
 				   "buffer_subbuf_size_kb" },
-	[WMK_KFEATURE_MAPPING] = { "its buffers are copied, not mapped, and records that a killed consumer daemon had "
-				   "taken but not written are lost",
+	[WMK_KFEATURE_MAPPING] = { "its buffers are copied, not mapped: if the consumer daemon is killed, records that "
+				   "it has read but not written are lost",
 				   "mapping came with Linux 6.10", "trace_pipe_raw" },
 	[WMK_KFEATURE_TYPES] = { "parameters of its functions are not known by name",
 				 "it is built without CONFIG_DEBUG_INFO_BTF", BTF },

@@ -102,7 +102,7 @@ int wmk_syscall_set_event(struct wmk_kreader *reader, const char *name, uint32_t
 	if (!*at)
 		return -ENOMEM;
 	if ((*at)->ids[is_exit] != WMK_SYSCALL_SET_NO_ID && (*at)->ids[is_exit] != id)
-		return wmk_error(-EEXIST, "the system call %s already has the id %u, it cannot have the id %u", name,
+		return wmk_error(-EEXIST, "the system call %s already has the id %u and cannot get the id %u", name,
 				 (*at)->ids[is_exit], id);
 	(*at)->ids[is_exit] = id;
 	return 0;

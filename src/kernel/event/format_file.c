@@ -277,7 +277,8 @@ static int take_declaration(struct parser *parser, struct wmk_scan part, struct 
 	field->name = keep(parser, name.at, wmk_scan_len(&name));
 	field->type = keep(parser, part.at, wmk_scan_len(&part));
 	if (!field->name || !field->type)
-		return wmk_error(-E2BIG, "format of %.60s: the texts exceed the allocated memory", parser->system);
+		return wmk_error(-E2BIG, "format of %.60s: the names and types exceed the allocated memory",
+					 parser->system);
 	shape_field(parser, field, is_function, brackets);
 	return 0;
 }
@@ -400,7 +401,7 @@ static int take_lines(struct parser *parser)
 	if (err < 0)
 		return err;
 	if (!format->name || !parser->has_id || !parser->n)
-		return wrong(parser, parser->end, "`name:`, `ID:`, and a `field:` at least");
+		return wrong(parser, parser->end, "`name:`, `ID:`, and at least one `field:`");
 	while (format->n_common < parser->n && strncmp(parser->fields[format->n_common].name, "common_", 7) == 0)
 		format->n_common++;
 	format->n_fields = parser->n - format->n_common;
@@ -427,8 +428,8 @@ int wmk_kformat_parse(const char *system, const char *text, size_t len, struct w
 
 	if (len > WMK_KFORMAT_MAX || system_len > WMK_NAME_MAX)
 		return wmk_error(-E2BIG,
-				 "cannot parse a format of %zu bytes: the limit is %u bytes, and %u for the system's "
-				 "name",
+				 "cannot parse a format of %zu bytes: the limit is %u bytes, and %u bytes for the name "
+				 "of the event system",
 				 len, WMK_KFORMAT_MAX, WMK_NAME_MAX);
 	/*
 	 * Bounds the memory for texts. Each text is a part of `text`; a NUL replaces the character behind this part. A

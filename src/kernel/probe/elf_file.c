@@ -125,7 +125,7 @@ static int read_header(struct wmk_elf *elf)
 	if (elf_kind(elf->elf) != ELF_K_ELF || !gelf_getehdr(elf->elf, &header))
 		return no_elf(elf);
 	if (header.e_ident[EI_DATA] != HOST_DATA || !runs_here(header.e_machine))
-		return wmk_errorx(-ENOEXEC, "%s is for another machine (ELF number %u) than this one", elf->path,
+		return wmk_errorx(-ENOEXEC, "%s was built for another architecture (ELF machine %u)", elf->path,
 				  header.e_machine);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
 		return wmk_errorx(-ENOEXEC, "%s is neither a program nor a shared library (perhaps an object file)",
@@ -370,7 +370,8 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 		return wmk_errorx(-ENOTUNIQ, "%s has %u functions %s: give the address of one (nm %s)", elf->path,
 				  n, name, elf->path);
 	if (kind == STT_GNU_IFUNC)
-		return wmk_errorx(-EINVAL, "%s of %s only selects the function that is called: probe that function",
+		return wmk_errorx(-EINVAL, "%s of %s is an indirect function (IFUNC): probe the function that it "
+					   "selects",
 				  name, elf->path);
 	if ((kind != STT_FUNC && kind != STT_NOTYPE) ||
 	    wmk_elf_offset(elf, meaning.symbol.st_value, true, &place->offset) < 0)

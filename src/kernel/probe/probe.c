@@ -302,7 +302,8 @@ static int find_path(struct maker *maker)
 		return 0;
 	}
 	if (strchr(typed, '/'))
-		return wmk_errorx(-EINVAL, "%s: a path begins with / (or give the name of a program in $PATH)",
+		return wmk_errorx(-EINVAL, "%s: not an absolute path (give an absolute path, or the name of a program "
+					   "in $PATH)",
 				  typed);
 	while (folders && *folders) {
 		const size_t len = strcspn(folders, ":");
@@ -397,7 +398,7 @@ static int put_sdt(struct maker *maker, const struct fields *fields)
 	if (!event)
 		return wmk_error(-ENOMEM, "cannot make a probe");
 	if (event->n_places >= WMK_PROBE_PLACES_MAX || maker->probe->n_events > WMK_PROBE_PLACES_MAX)
-		return wmk_errorx(-E2BIG, "the probe has more than %u places", WMK_PROBE_PLACES_MAX);
+		return wmk_errorx(-E2BIG, "the probe matches more than %u places", WMK_PROBE_PLACES_MAX);
 	return add_place(maker, event, fields);
 }
 

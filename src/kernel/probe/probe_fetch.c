@@ -77,7 +77,8 @@ static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg 
 	for (unsigned i = 0; i <= index; i++)
 		if (!params[i].type[0] || index >= most)
 			return wmk_errorx(-EINVAL,
-					  "column %u: %s, or a parameter before it, has no register of its own",
+					  "column %u: %s, or an earlier parameter, is not passed in a register of its "
+					  "own",
 					  arg->column, arg->text);
 	snprintf(value->fetch, sizeof(value->fetch), "$arg%u", index + 1);
 	snprintf(value->type, sizeof(value->type), "%s", params[index].type);
@@ -107,7 +108,7 @@ static int by_name(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg,
 		return by_parameter(spot, arg, value);
 	if (spot->sdt && sscanf(arg->text, "arg%3u%c", &number, &behind) == 1)
 		return by_sdt(spot, arg, number, value);
-	return wmk_errorx(-EINVAL, "column %u: %s: only kernel functions have named parameters; here: %s",
+	return wmk_errorx(-EINVAL, "column %u: %s: only kernel functions have named parameters (use %s)",
 			  arg->column, arg->text,
 			  spot->sdt ? "arg1, arg2, ..., %REGISTER" : "$arg1, $arg2, ..., %REGISTER");
 }
@@ -265,7 +266,7 @@ int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg
 		return err;
 	if (spot->is_user && strncmp(arg->type, "sym", 3) == 0)
 		return wmk_errorx(-EINVAL,
-				  "column %u: the kernel can look up symbols (%s) only for its own addresses",
+				  "column %u: the type %s is for kernel addresses, but the probe is in a program",
 				  arg->column, arg->type);
 	for (uint32_t i = arg->n_derefs; i > 0 && fits; i--)
 		fits = wrap(value.fetch, arg->derefs[i - 1].is_user, arg->derefs[i - 1].offset);
@@ -305,8 +306,10 @@ int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char 
 		err = of_variable(spot, arg->symbol, arg->number, fetch);
 		if (err == 0)
 			return 0;
-		*why = err == -E2BIG ? "the file has too many symbols to search for its variable"
-				     : "its variable has no unique name in the file (perhaps it is stripped)";
+		*why = err == -E2BIG ? "it is in a variable, and the file has too many symbols to search for the "
+				       "variable"
+				     : "it is in a variable that has no unique name in the file (perhaps the file is "
+				       "stripped)";
 		return -ENOTSUP;
 	case WMK_SDT_UNREADABLE:
 		break;

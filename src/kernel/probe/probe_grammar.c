@@ -61,7 +61,7 @@ static int take_word(struct reader *in, bool (*in_it)(char), const char *what, c
 	if (len == 0)
 		return wrong(in, what);
 	if (len >= size)
-		return wmk_errorx(-EINVAL, "column %u: %s has more than %zu letters", column(in), what, size - 1);
+		return wmk_errorx(-EINVAL, "column %u: %s has more than %zu characters", column(in), what, size - 1);
 	memcpy(word, in->at, len);
 	word[len] = '\0';
 	in->at += len;
@@ -134,7 +134,7 @@ static int take_type(struct reader *in, struct wmk_probe_arg *arg)
 	if (take_number(in, 64, &count) < 0)
 		return -EINVAL;
 	if (count == 0 || strncmp(arg->type, "sym", 3) == 0)
-		return wmk_errorx(-EINVAL, "column %u: an array has 1 to 64 elements that are numbers or texts",
+		return wmk_errorx(-EINVAL, "column %u: an array has 1 to 64 elements that are numbers or strings",
 				  column(&begin));
 	arg->count = (uint32_t)count;
 	return take(in, ']') ? 0 : wrong(in, "]");
@@ -240,7 +240,7 @@ static int take_value(struct reader *in, struct wmk_probe_arg *arg)
 	}
 	err = take_base(in, arg);
 	if (err == 0 && arg->base == WMK_PROBE_COMM && arg->n_derefs)
-		return wmk_errorx(-EINVAL, "column %u: $comm is a text, not an address", arg->column);
+		return wmk_errorx(-EINVAL, "column %u: $comm is a string, not an address", arg->column);
 	for (uint32_t i = 0; err == 0 && i < arg->n_derefs; i++)
 		if (!take(in, ')'))
 			return wrong(in, "')'");
@@ -301,7 +301,8 @@ static int take_arg(struct reader *in, struct wmk_probe_text *text)
 	if (err < 0)
 		return err;
 	if (arg->base == WMK_PROBE_COMM && arg->type[0] && (strcmp(arg->type, "string") != 0 || arg->count))
-		return wmk_errorx(-EINVAL, "column %u: $comm is a string", arg->column);
+		return wmk_errorx(-EINVAL, "column %u: $comm has the type string: no other type is allowed",
+				  arg->column);
 	name_field(arg, text->n_args);
 	for (uint32_t i = 0; i < text->n_args; i++)
 		if (strcmp(text->args[i].name, arg->name) == 0)
@@ -446,14 +447,15 @@ int wmk_probe_text_read(enum wmk_probe_kind kind, const char *typed, struct wmk_
 
 	memset(text, 0, sizeof(*text));
 	if (strnlen(typed, WMK_PROBE_TEXT_MAX) == WMK_PROBE_TEXT_MAX)
-		return wmk_errorx(-EINVAL, "the probe has more than %u letters", WMK_PROBE_TEXT_MAX - 1);
+		return wmk_errorx(-EINVAL, "the probe has more than %u characters", WMK_PROBE_TEXT_MAX - 1);
 	skip_blanks(&in);
 	err = is_user(kind) ? take_user_place(&in, text) : take_kernel_place(&in, text);
 	if (err < 0)
 		return err;
 	if (at_begin_only && (text->place == WMK_PROBE_AT_SDT || (text->symbol[0] && text->number)))
 		return wmk_errorx(
-			-EINVAL, "column %u: entry and return need a whole function: no offset, no SDT probe",
+			-EINVAL, "column %u: entry and return probes need a function without an offset, not an SDT "
+				 "probe",
 			column(&in));
 	skip_blanks(&in);
 	if (*in.at == '(')

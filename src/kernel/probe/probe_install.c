@@ -32,7 +32,7 @@ static int check_kernel(int tracefs, const struct wmk_probe *probe)
 	if (is_user(probe) && !wmk_tracefs_has(tracefs, "uprobe_events"))
 		return wmk_errorx(-EOPNOTSUPP, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS is off)");
 	if (!wmk_tracefs_has(tracefs, FILE_NAME))
-		return wmk_errorx(-EOPNOTSUPP, "this kernel has no dynamic events (Linux 5.0 has them, with "
+		return wmk_errorx(-EOPNOTSUPP, "this kernel has no dynamic events (they need Linux 5.0 and "
 					       "CONFIG_DYNAMIC_EVENTS)");
 	return 0;
 }
@@ -165,7 +165,7 @@ static int in_words(int err, const char *message, const char *place)
 		if (strstr(message, reasons[i].message))
 			return wmk_errorx(err, "%s", reasons[i].meaning);
 	if (err == -ENOSPC || err == -ENOMEM || err == -EBUSY)
-		return wmk_error(err, "the kernel has no memory for it");
+		return wmk_error(err, "the kernel has no memory for the probe");
 	return message[0] ? wmk_errorx(err, "the kernel reports: %s", message)
 		       : wmk_error(err, "the kernel gives no reason");
 }

@@ -15,14 +15,14 @@ int wmk_syscalls_record_parse(const uint8_t *bytes, size_t len, struct wmk_sysca
 	size_t at = sizeof(head);
 
 	if (len < sizeof(head))
-		return wmk_error(-EPROTO, "invalid record: %zu bytes, less than its head (%zu)", len, sizeof(head));
+		return wmk_error(-EPROTO, "invalid record: %zu bytes, less than its header of %zu", len, sizeof(head));
 	memcpy(&head, bytes, sizeof(head));
 	const bool is_other = head.number == WMK_SYSCALLS_OTHER && head.n_values == WMK_SYSCALLS_ARGS + 1;
 
 	if (head.n_values > WMK_SYSCALLS_ARGS + is_other || head.n_parts > WMK_SYSCALLS_PARTS ||
 	    head.number >= WMK_SYSCALLS_NUMBERS ||
 	    head.n_values * sizeof(uint64_t) > len - at)
-		return wmk_error(-EPROTO, "invalid record: call %u with %u values and %u parts", head.number,
+		return wmk_error(-EPROTO, "invalid record: system call %u with %u values and %u parts", head.number,
 				 head.n_values, head.n_parts);
 	*record = (struct wmk_syscalls_record){ .mono = head.time,
 						.pid = head.pid,

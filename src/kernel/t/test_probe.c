@@ -318,8 +318,8 @@ static void syntax_errors_have_their_column(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%x1)", -EINVAL, "%ax %bx");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read($cmm)", -EINVAL, "column 10: $comm, $retval");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read($arg0)", -EINVAL, "column 10:");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read($comm:u8)", -EINVAL, "$comm is a string");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0($comm))", -EINVAL, "$comm is a text");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read($comm:u8)", -EINVAL, "$comm has the type string");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0($comm))", -EINVAL, "$comm is a string, not an address");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+8 %di)", -EINVAL, "column 13: '(' and the value");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+8(%di)", -EINVAL, "column 17: ',' or ')'");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0(+0(+0(+0(+0(%di))))))", -EINVAL,
@@ -353,11 +353,11 @@ static void unknown_symbols_and_parameters_are_refused(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "kfree.part.0(object)", -ENOENT,
 		    "column 14: cannot look up the parameter object");
 	check_wrong(WMK_PROBE_KERNEL, "shop:shop_open(x)", -EOPNOTSUPP, "the module shop has no type information");
-	check_wrong(WMK_PROBE_KERNEL, "by_value(last)", -EINVAL, "has no register of its own");
+	check_wrong(WMK_PROBE_KERNEL, "by_value(last)", -EINVAL, "is not passed in a register of its own");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read($retval)", -EINVAL, "$retval is available only at a function's return");
 	check_wrong(WMK_PROBE_KERNEL_RETURN, "vfs_read+4", -EINVAL, "no offset");
 	check_wrong(WMK_PROBE_USER, "elf:nowhere-at-all:main", -ENOENT, "no program nowhere-at-all in $PATH");
-	check_wrong(WMK_PROBE_USER, "./here:main", -EINVAL, "a path begins with /");
+	check_wrong(WMK_PROBE_USER, "./here:main", -EINVAL, "not an absolute path");
 	check_wrong(WMK_PROBE_USER, "/bin/sh", -EINVAL, "expected PATH:SYMBOL");
 	check_wrong(WMK_PROBE_USER, "sdt:/bin/sh:main", -EINVAL, "expected PATH:PROVIDER:NAME");
 	check_wrong(WMK_PROBE_USER, "/my files/sh:main", -EINVAL,
@@ -366,7 +366,7 @@ static void unknown_symbols_and_parameters_are_refused(void **state)
 		    "column 4: the kernel does not accept a path with a blank or a #");
 	check_wrong(WMK_PROBE_USER, "/tmp:main", -EINVAL, "/tmp is not a regular file");
 	check_wrong(WMK_PROBE_USER, "/no/such/file:main", -ENOENT, "cannot open /no/such/file");
-	check_wrong(WMK_PROBE_USER_RETURN, "sdt:/bin/sh:a:b", -EINVAL, "no SDT probe");
+	check_wrong(WMK_PROBE_USER_RETURN, "sdt:/bin/sh:a:b", -EINVAL, "not an SDT probe");
 }
 
 static void invalid_groups_are_refused(void **state)
@@ -433,7 +433,7 @@ static void refusals_of_the_kernel_are_explained(void **state)
 	check_refusal(-EINVAL, "Invalid $-variable specified", "need Linux 6.9");
 	check_refusal(-EINVAL, "Something new", "the kernel reports: Something new");
 	check_refusal(-EINVAL, "", "gives no reason");
-	check_refusal(-ENOMEM, "", "no memory for it: Cannot allocate memory");
+	check_refusal(-ENOMEM, "", "no memory for the probe: Cannot allocate memory");
 }
 
 static void probes_report_missing_kernel_features(void **state)

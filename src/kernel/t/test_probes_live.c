@@ -308,8 +308,8 @@ static void unnamed_variables_are_left_out_with_note(void **state)
 	wmk_probe_free(probe);
 #ifdef __x86_64__
 	probe = make(WMK_PROBE_USER, "variables", "sdt:%s:wmkt:variables", stripped);
-	assert_non_null(strstr(probe->note, "argument 1 is left out: its variable has no unique name in the file "
-					    "(perhaps it is stripped); argument 2 is"));
+	assert_non_null(strstr(probe->note, "argument 1 is left out: it is in a variable that has no unique name in "
+					    "the file (perhaps the file is stripped); argument 2 is"));
 	assert_int_equal(probe->events[0].n_fields, 0);
 	must(wmk_probe_install(tracefs, probe));
 	must(wmk_probe_remove(tracefs, probe));

@@ -56,7 +56,8 @@ static int open_files(struct wmk_kcpu *buffer, int instance)
 	if (buffer->fd < 0)
 		return buffer->fd;
 	if (!has_buffer(buffer->fd))
-		return wmk_errorx(-ENODEV, "CPU %u was not online since the instance was made", buffer->cpu);
+		return wmk_errorx(-ENODEV, "CPU %u has no buffer: it has not been online since the tracefs instance "
+					   "was created", buffer->cpu);
 	/*
 	 * The kernel allows several readers, and each reader would get a part of the records. The lock excludes other
 	 * readers of Waymark. The kernel releases the lock when the process ends.

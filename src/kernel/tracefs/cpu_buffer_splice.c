@@ -65,7 +65,7 @@ static int give(struct wmk_kcpu *buffer, bool is_whole)
 	const int err = wmk_kpage_open(&buffer->layout, buffer->copy, buffer->layout.page_size, &page);
 
 	if (err < 0)
-		return wmk_error_add(err, "cannot use a page of CPU %u", buffer->cpu);
+		return wmk_error_add(err, "cannot decode a page of CPU %u", buffer->cpu);
 	mend_time(buffer, &page);
 	if (!is_whole && page.len + WMK_KPAGE_EVENT_MIN <= buffer->layout.page_size - buffer->layout.data_at)
 		note_time(buffer, page);

@@ -41,7 +41,7 @@ int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER])
 	struct stat st;
 
 	if (fstat(dir, &st) < 0)
-		return wmk_error(-errno, "cannot read the identity of the runtime directory");
+		return wmk_error(-errno, "cannot get the device and inode of the runtime directory");
 	snprintf(owner, WMK_KINSTANCE_OWNER, "d%" PRIx64 ".%" PRIu64, (uint64_t)st.st_dev, (uint64_t)st.st_ino);
 	return 0;
 }
@@ -56,7 +56,7 @@ int wmk_kinstance_name(const char *owner, const char *session, const char *chann
 	if (snprintf(name, WMK_KINSTANCE_NAME, PREFIX "%s-%s-%s", owner, session, channel) >= (int)WMK_KINSTANCE_NAME)
 		return wmk_errorx(
 			-ENAMETOOLONG,
-			"the names of session and channel have %zu bytes together, the kernel allows %zu at most",
+			"the names of session and channel have %zu bytes together: the kernel allows at most %zu",
 			strlen(session) + strlen(channel), WMK_KINSTANCE_NAME - sizeof(PREFIX) - strlen(owner) - 2);
 	return 0;
 }

@@ -78,14 +78,14 @@ static int mount_it(char *path, size_t size)
 	if (!kernel_has_tracefs())
 		return wmk_errorx(-ENOSYS, "this kernel cannot trace: it is built without CONFIG_TRACING");
 	if (geteuid() != 0)
-		return wmk_errorx(-EACCES, "tracing the kernel needs root: run this as root, or as a member of the "
-					   "group 'tracing' with root's waymark-sessiond running");
+		return wmk_errorx(-EACCES, "tracing the kernel needs root: run Waymark as root, or as a member of the "
+					   "group 'tracing' while root's waymark-sessiond runs");
 	if (statfs(PLACE, &fs) < 0)
-		return wmk_errorx(-ENOENT, "the kernel's tracers are hidden here: " PLACE " does not exist (in a "
+		return wmk_errorx(-ENOENT, "tracefs is not accessible: " PLACE " does not exist (in a "
 					   "container, mount that directory of the host)");
 	if (fs.f_type != SYSFS_MAGIC)
 		return wmk_errorx(-ENOENT,
-				  "the kernel's tracers are hidden here: another file system is mounted at " PLACE
+				  "tracefs is not accessible: another file system is mounted at " PLACE
 				  " (in a container, mount that directory of the host)");
 	if (mount("tracefs", PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return wmk_error(-errno,
@@ -142,8 +142,8 @@ static int usable(const struct wmk_tracefs *tracefs)
 				  tracefs->path);
 	if (fd < 0)
 		return geteuid() ? wmk_errorx(-EACCES,
-					      "tracing the kernel needs root: %s is closed to user %u (as a member "
-					      "of the group 'tracing', use root's waymark-sessiond)",
+					      "tracing the kernel needs root: %s is not accessible to user %u (members "
+					      "of the group 'tracing' can use root's waymark-sessiond)",
 					      tracefs->path, (unsigned)geteuid())
 				 : wmk_error(-errno,
 					     "%s cannot be used: the kernel is locked down, or this is a container",
@@ -276,7 +276,7 @@ int wmk_tracefs_read_number(int dir, const char *file, uint64_t *number)
 	errno = 0;
 	*number = strtoull(text, &end, 10);
 	if (end == text || errno)
-		err = wmk_error(-EPROTO, "tracefs file %s is not a number: %.40s", file, text);
+		err = wmk_error(-EPROTO, "tracefs file %s does not contain a number: %.40s", file, text);
 	free(text);
 	return err;
 }
