@@ -232,12 +232,13 @@ static int check_options(const struct view_args *args)
 		return wmk_error(-EINVAL, "%s needs --style=babeltrace",
 				 args->has_names ? "--names" : args->has_fields ? "--fields" : "--no-delta");
 	if (!is_columns(args) && args->print.all)
-		return wmk_error(-EINVAL, "--all needs --style=columns, without --json: other styles show everything");
+		return wmk_error(-EINVAL, "cannot combine --all with --json or --style=babeltrace: they print all "
+					  "records anyway");
 	if (!is_columns(args) && args->has_clock && args->clock == WMK_PRINT_RELATIVE)
 		return wmk_error(-EINVAL, "--clock=relative needs --style=columns");
 	if (args->symbols && args->which.common.follow)
-		return wmk_error(-EINVAL, "--symbols and --follow exclude each other: the objects of processes are "
-					  "read before the records");
+		return wmk_error(-EINVAL, "--symbols and --follow exclude each other: view reads the object files of "
+					  "all processes before the first record");
 	if (args->viewer && args->which.common.follow)
 		return wmk_error(-EINVAL, "--viewer and --follow exclude each other");
 	return 0;
@@ -284,13 +285,14 @@ static int run_view(void *data, char **rest, int n_rest)
 	if (!is_directory(found.path) && !(args->which.common.follow && found.active)) {
 		wmk_error(-EINVAL, args->path ? "cannot view %.240s: no such directory" :
 			  found.active ? "no trace yet in %.240s: no application has registered" :
-			  "no trace yet in %.240s: `waymark start` starts the session", found.path);
+			  "no trace yet in %.240s: the session does not record (run `waymark start`)", found.path);
 		return wmk_cli_failed();
 	}
 	if (args->viewer)
 		return run_viewer(args->viewer, found.path, rest, n_rest);
 	if (n_rest) {
-		wmk_error(-EINVAL, "unexpected argument \"%.60s\": a session or --trace-path is given", rest[0]);
+		wmk_error(-EINVAL, "unexpected argument \"%.60s\": the session or --trace-path already selects the "
+				   "trace", rest[0]);
 		wmk_cli_failed();
 		return WMK_CLI_USAGE;
 	}
@@ -299,45 +301,48 @@ static int run_view(void *data, char **rest, int n_rest)
 
 static const char *const details[] = {
 	"Prints the event records of a session, stopped or recording, or of any traces in Common Trace Format 1.8 or "
-	"2. Reads all traces in and below the directories. Prints one line per record, in the order of time. For a "
-	"trace that is being written, prints the records that have been written so far.",
-	"A line has these columns, as far as the trace has them: the time since the first record of the traces, the "
-	"CPU, the host if there are several, process and thread (name/process, or name/process/thread), the event, and "
-	"its context and fields. --all adds the records of state dumps and the values of packets. The text is the same "
-	"on a terminal and in a pipe, except for colours. --style=babeltrace prints lines like those of babeltrace2.",
-	"Without a session or directory, shows the current session or the latest trace, whichever was used last. The "
-	"latest trace is that of the last `waymark record`, or of the session that was destroyed last. The commands "
-	"create, load, set-session, start, stop and clear use a session; record and destroy use a trace. If the latest "
-	"trace is shown, a message on standard error names it. With --follow, the session is preferred while it "
-	"records.",
+	"2. Reads all traces in and below the directories. Prints one line per record, in time order. For a trace that "
+	"is being written, prints the records that have been written so far.",
+	"A line has these columns, without those for which the traces have no data: the time since the first record of "
+	"the traces, the CPU, the host if there are several, process and thread (name/process, or "
+	"name/process/thread), the event, and its context and fields. --all adds the records of state dumps and the "
+	"values of packets. The text is the same on a terminal and in a pipe, except for colours. --style=babeltrace "
+	"prints lines like those of babeltrace2.",
+	"Without a session or directory, shows either the current session or the latest trace, depending on which was "
+	"used last. The latest trace is the trace of the last `waymark record`, or of the session that was destroyed "
+	"last. The commands create, load, set-session, start, stop and clear count as a use of the current session; "
+	"record and destroy count as a use of the latest trace. If view shows the latest trace, it prints the path on "
+	"standard error. With --follow, view prefers the current session while the session records.",
 	"Damaged parts of a trace are reported on standard error with their position. The rest is printed, and the "
 	"exit status is 1. Lost records are reported there, too, after the records that precede them.",
-	"With --follow, records are printed as they are written, until Ctrl-C; for a session, until it has stopped or "
-	"is destroyed; for directories, until no process writes the traces. While a reader follows a trace, its "
-	"records are written within 10 to 50 ms. Records of a CPU that arrive after younger records of other CPUs have "
-	"been printed are printed out of order; --wait sets how long to wait for them. A trace of "
-	"another tracer is followed to its present end only, because it does not show whether it is still being "
-	"written.",
+	"With --follow, records are printed as they are written, until Ctrl-C. For a session, view also ends when the "
+	"session is stopped or destroyed. For directories, view also ends when no process writes the traces. While a "
+	"reader follows a trace, its records are written within 10 to 50 ms. A record that arrives after newer records "
+	"of other CPUs have been printed is printed out of order; --wait sets how long to wait for such records. A "
+	"trace of another tracer is read only up to its current end, because the trace does not show whether it is "
+	"still being written.",
 	"Times are corrected by the sync points that the consumer daemon writes to the trace. With --uncertainty, each "
-	"line begins with the greatest possible error of its time. A `?` follows if a record of another clock, printed "
-	"before, may be younger: their times are closer than their uncertainties. Traces of one boot have the same "
-	"clock. If the trace has no sync points, the uncertainty is `?`.",
+	"line begins with the maximum error of its time. A `?` follows if the record may be older than a record of "
+	"another clock that was printed before: the difference of their times is less than their uncertainties. All "
+	"traces of one boot share one clock. If the trace has no sync points, the uncertainty is `?`.",
 	"If traces of several hosts are read, each line has the host. Traces at a relay contain measurements of the "
-	"relay's clock: all times are then times of the relay, and a `?` before the time marks a record with an "
-	"unknown order, also without --uncertainty. Examples: waymark view /var/lib/waymark-relay, "
-	"waymark view tls://relay. With --follow, and with --style=babeltrace without --uncertainty, the clocks of the "
-	"hosts are used.",
-	"Where real time was set, the times of the records jump. Their order does not change. --begin and --end select "
-	"by the time without these steps that equals real time after the last of them.",
-	"With tls://RELAY[:PORT]/HOST/SESSION, shows a session at a relay (waymark-relayd), also while it is recorded "
-	"there. The files of the session are copied to a temporary directory below $TMPDIR or /tmp, which is removed "
-	"at the end. The viewer needs a certificate, as `waymark relay enroll NAME --viewer` makes it at the relay. "
-	"tcp://127.0.0.1:PORT/HOST/SESSION is for a relay on the same machine. Without SESSION, all sessions of the "
-	"host are shown; without HOST, those of all hosts that the certificate allows.",
+	"relay's clock. All times are then in the relay's clock, and a `?` before the time marks a record with an "
+	"unknown order, also without --uncertainty. Examples: waymark view /var/lib/waymark-relay, waymark view "
+	"tls://relay. With --follow, and with --style=babeltrace without --uncertainty, times are in the clock of each "
+	"host.",
+	"If the real-time clock was set during recording, the printed times jump at that point. The order of the "
+	"records does not change. --begin and --end use times without jumps, which equal real time after the last "
+	"jump.",
+	"With tls://RELAY[:PORT]/HOST/SESSION, shows a session at a relay (waymark-relayd), also while the session "
+	"still records. The files of the session are copied to a temporary directory below $TMPDIR or /tmp, which is "
+	"removed at the end. The viewer needs a certificate, which `waymark relay enroll NAME --viewer` creates at the "
+	"relay. tcp://127.0.0.1:PORT/HOST/SESSION is for a relay on the same machine. Without SESSION, view shows all "
+	"sessions of the host. Without HOST, view shows all sessions of all hosts that the certificate allows.",
 	"With --json, each line is an object: time (seconds since 1970, as a string), trace, stream, event, level, "
-	"packet, context, event_context, fields. Enumerations are objects of label and value. With --uncertainty, "
-	"each object has the members uncertainty (seconds, as a string, or null) and order_unknown. If traces of "
-	"several hosts are read, each object has the member host, and order_unknown if the times are those of a relay.",
+	"packet, context, event_context, fields. An enumeration is an object with the members label and value. With "
+	"--uncertainty, each object has the members uncertainty (seconds, as a string, or null) and order_unknown. If "
+	"traces of several hosts are read, each object has the member host, and order_unknown if the times are in a "
+	"relay's clock.",
 	"With --viewer, arguments after `--` are passed to the viewer: waymark view --viewer babeltrace2 -- "
 	"--clock-date.",
 	NULL
@@ -364,7 +369,8 @@ static const struct wmk_cli_option options[] = {
 	{ 0, "wait", "SECONDS",
 	  "With --follow: the maximum time that records wait for older records of a silent stream. The default is 0.5.",
 	  WMK_CLI_SECONDS(struct view_args, wait, PATIENCE_MAX_S), WMK_CLI_GIVEN(struct view_args, has_wait) },
-	{ 0, "style", "STYLE", "The style of the lines: columns (the default), or babeltrace, that of babeltrace2.",
+	{ 0, "style", "STYLE", "The style of the lines: columns (the default), or babeltrace (the format of "
+			       "babeltrace2).",
 	  WMK_CLI_CHOICE(struct view_args, style, "columns babeltrace",
 			 "unknown style '@': the styles are columns and babeltrace") },
 	{ 'a', "all", NULL, "Also print the records of state dumps and the values of packets.",

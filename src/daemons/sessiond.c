@@ -21,14 +21,15 @@
 static const char usage[] =
 	"usage: waymark-sessiond [--rundir DIRECTORY] [--consumerd PROGRAM] [--limits FILE] [--recover DIRECTORY] "
 	"[--background]\n       waymark-sessiond --version | --help\n\n"
-	"Control tracing sessions of applications and the kernel: one session daemon per user, root's for all users.\n"
+	"Control tracing sessions of applications and the kernel: one session daemon per user,\n"
+	"and one of root for all users.\n"
 	"\n  --rundir DIRECTORY     the runtime directory ($WAYMARK_RUNDIR, else /run/waymark for root, "
 	"/run/user/UID/waymark,\n                         /tmp/waymark-UID)\n"
 	"  --consumerd PROGRAM    the consumer daemon (waymark-consumerd in the directory of this program)\n"
 	"  --limits FILE          the file of limits, see waymark-sessiond(8) (" WAYMARK_LIMITS
 	", which is optional)\n"
-	"  --recover DIRECTORY    take over only the session with rings in files there; used by `waymark "
-	"recover`\n  --background           return when the daemon listens, and continue without a terminal\n";
+	"  --recover DIRECTORY    take over only the session with ring files in DIRECTORY; used by "
+	"`waymark recover`\n  --background           return when the daemon listens, and continue without a terminal\n";
 
 struct options {
 	const char *rundir, *consumerd, *limits, *recover;
