@@ -268,18 +268,18 @@ static const char *lost_words(enum wmk_ctf_lost lost)
 		[WMK_CTF_LOST_MEDIA] = "media types",
 		[WMK_CTF_LOST_BOOL] = "booleans (they are enumerations)",
 		[WMK_CTF_LOST_OPTIONAL] = "optional fields (they are variants)",
-		[WMK_CTF_LOST_SELECTOR] = "numbers that select an option (labels were added)",
+		[WMK_CTF_LOST_SELECTOR] = "numbers as selectors of variants (labels were added)",
 		[WMK_CTF_LOST_NAME] = "names that are not identifiers (they were changed)",
 		[WMK_CTF_LOST_TRACE] = "the names of traces and streams",
-		[WMK_CTF_LOST_ROLE] = "all but one of the roles of a field that has several",
+		[WMK_CTF_LOST_ROLE] = "more than one role of a field (one role was kept)",
 		[WMK_CTF_LOST_ATTRIBUTE] = "attributes, namespaces and unique ids",
 		[WMK_CTF_LOST_ORIGIN] =
 			"the accuracy of clocks, and ids and origins of clocks that 1.8 cannot express",
-		[WMK_CTF_LOST_CLOCK] = "the clock of a text, or of a field if the name of the clock is long",
+		[WMK_CTF_LOST_CLOCK] = "the clock of a text field, or a clock with a long name",
 		[WMK_CTF_LOST_OPTION] = "options of variants that no value selects",
 		[WMK_CTF_LOST_LABEL] =
-			"labels of values that fields with a role do not have, as these are unsigned there",
-		[WMK_CTF_LOST_TYPE] = "types of parts that do not exist in the format",
+			"labels of values that a field with a role cannot hold (such fields are unsigned)",
+		[WMK_CTF_LOST_TYPE] = "types of scopes that the format does not have",
 	};
 
 	return words[lost];
@@ -323,8 +323,8 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 	stream->is_open = false;
 	if (content % 8 && !(of[WMK_ROLE_CONTENT_SIZE].op && of[WMK_ROLE_PACKET_SIZE].op))
 		return wmk_error(-ENOTSUP,
-				 "'%.240s': its packets do not declare both of their sizes, and the last selected "
-				 "record ends within a byte",
+				 "cannot write '%.240s': the last selected record ends within a byte, and the packets "
+				 "do not declare both sizes (content size, packet size)",
 				 stream->name);
 	entry->sequence = sequence_of(stream);
 	stream->values[WMK_ROLE_CONTENT_SIZE] = content;
@@ -485,14 +485,13 @@ static int copy_record(struct output_stream *stream, struct wmk_read_stream *rea
 			err = copy_header(stream, read, &walk, &time);
 		if (err >= 0 && time != record->time)
 			err = wmk_error(-ENOTSUP,
-					"'%.240s': no packet can express the time of a record, as those before it are "
-					"left out",
+					"cannot omit records of '%.240s': without the earlier records, no packet can "
+					"express the time of the next record",
 					stream->name);
 	}
 	if (err >= 0 && (stream->out.at - walk.at) % 8 && mixes_orders(read))
 		err = wmk_error(-ENOTSUP,
-				"'%.240s': numbers of both byte orders share bytes, so no earlier record can be "
-				"omitted",
+				"cannot omit records of '%.240s': numbers of both byte orders share bytes",
 				stream->name);
 	for (unsigned part = WMK_READ_COMMON; part < WMK_READ_SCOPES && err >= 0; part++)
 		err = wmk_ctf_copy(&walk, wmk_read_scope_program(read->decoder, record->event, part), &stream->out,

@@ -111,7 +111,7 @@ static const char *what_is(struct looking *l, const struct wmk_ctf_op *ops, uint
 	case WMK_CTF_ARRAY: return "an array";
 	case WMK_CTF_VARIANT: return variant(l, ops, at);
 	case WMK_CTF_BLOB: return "bytes";
-	default: return "a text of another encoding than UTF-8";
+	default: return "text in an encoding other than UTF-8";
 	}
 }
 

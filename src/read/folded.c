@@ -104,8 +104,8 @@ static const char *folded_remark(void *whole)
 
 	if (folded->n_left_out)
 		snprintf(folded->remark, sizeof(folded->remark),
-			 "begins and ends without a context for their thread, or without a time, are left out: %" PRIu64
-			 " (record with -c vpid -c vtid)",
+			 "begin and end records without a thread context or a time are omitted: %" PRIu64 " (record "
+			 "with -c vpid -c vtid)",
 			 folded->n_left_out);
 	else if (!folded->stacks.n_nodes)
 		snprintf(folded->remark, sizeof(folded->remark),

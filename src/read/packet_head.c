@@ -19,7 +19,7 @@ int wmk_read_packet_head_keep(struct wmk_read_packet_head *head, const struct wm
 		uint8_t *bytes = realloc(head->bytes, size);
 
 		if (!bytes)
-			return wmk_error(-ENOMEM, "no memory for the head of a packet of '%.240s'", stream->file);
+			return wmk_error(-ENOMEM, "no memory for a packet header of '%.240s'", stream->file);
 		head->bytes = bytes;
 		head->cap = size;
 	}

@@ -145,6 +145,7 @@ int wmk_read_parse_range(const char *begin, const char *end, bool gmt, int64_t n
 			*to = INT64_MAX;
 	}
 	if (err >= 0 && *from > *to)
-		return wmk_errorx(-EINVAL, "the end, '%.60s', precedes the begin, '%.60s'", end, begin);
+		return wmk_errorx(-EINVAL, "invalid time range: the end '%.60s' is before the begin '%.60s'",
+				  end, begin);
 	return err;
 }

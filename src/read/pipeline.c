@@ -342,7 +342,7 @@ static int losses(struct reading *r, struct wmk_read_stream *stream)
 	if (!stream->lost && !stream->lost_packets)
 		return 0;
 	if (asprintf(&name, "%s/%s", stream->trace->path, stream->name) < 0)
-		return wmk_error(-ENOMEM, "no memory to report a loss");
+		return wmk_error(-ENOMEM, "no memory to report lost event records");
 	loss.stream_name = name;
 	if (stream->lost) {
 		r->done->lost += stream->lost == WMK_READ_LOST_UNKNOWN ? 0 : stream->lost;
@@ -469,7 +469,7 @@ static int report_hidden(struct reading *r)
 	const uint64_t hidden = wmk_print_hidden(r->print);
 	char words[100];
 
-	snprintf(words, sizeof(words), "the records of the state dump are not shown (--all): %" PRIu64, hidden);
+	snprintf(words, sizeof(words), "state dump records not shown (--all shows them): %" PRIu64, hidden);
 	if (hidden && r->options->lost)
 		r->options->lost(r->options->data, words);
 	return 0;
@@ -533,7 +533,7 @@ static void report_rest(struct reading *r, int err)
 	wmk_read_repeats_end(&r->damaged, r->options->damage, r->options->data);
 	wmk_read_repeats_end(&r->warned, NULL, NULL);
 	if (r->n_untimed && r->options->warning && shows_ns) {
-		wmk_errorx(-ERANGE, "records before 1677 or after 2262, shown without their time: %" PRIu64,
+		wmk_errorx(-ERANGE, "records with a time before 1677 or after 2262 (shown without time): %" PRIu64,
 			   r->n_untimed);
 		r->options->warning(r->options->data, -ERANGE);
 		wmk_error_clear();

@@ -54,9 +54,9 @@ void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *d
 		/* (NULL: no memory for the chain; only the number of messages is known) */
 		wmk_error_give(kind->last);
 		if (!kind->last)
-			wmk_errorx(-ENOMEM, "%" PRIu64 " more messages like one above", kind->n);
+			wmk_errorx(-ENOMEM, "%" PRIu64 " more messages of the same kind", kind->n);
 		else if (kind->n > 1)
-			wmk_error_add(wmk_error_number(), "%" PRIu64 " more messages like one above, the last of them",
+			wmk_error_add(wmk_error_number(), "last of %" PRIu64 " more messages of the same kind",
 				      kind->n);
 		if (tell)
 			tell(data, wmk_error_number());
@@ -78,7 +78,7 @@ void wmk_read_repeats_warnings(struct wmk_read_repeats *seen, const struct wmk_r
 
 		wmk_errorx(-EPROTO, "%s", warning->words);
 		if (warning->count > 1)
-			wmk_error_add(-EPROTO, "%u places, the first of them", warning->count);
+			wmk_error_add(-EPROTO, "first of %u places", warning->count);
 		wmk_error_add(-EPROTO, "%s:%u:%u", wmk_ctf_short_name(name, path), warning->line, warning->column);
 		if (wmk_read_repeats_first(seen, NULL, warning->words))
 			report(data, -EPROTO);

@@ -77,6 +77,7 @@ int wmk_read_seek_end(struct wmk_read_stream *s)
 	wmk_read_index_close(&s->index);
 	return fits ? 0
 		    : wmk_error(-EPROTO,
-				"'index/%.60s.idx' has more entries than the %" PRIu64 " packets, or an incomplete one",
+				"'index/%.60s.idx' has an incomplete entry, or more entries than the stream has "
+				"packets (%" PRIu64 ")",
 				s->name, s->n_packets);
 }

@@ -215,7 +215,7 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 		/* The position of the next packet is unknown. */
 		packet->size = 0;
 		snprintf(words, sizeof(words),
-			 "a packet of %" PRIu64 " bits with a content of %" PRIu64 ", its header has %" PRIu64, size,
+			 "invalid packet sizes in bits: packet %" PRIu64 ", content %" PRIu64 ", header %" PRIu64, size,
 			 said->has_content ? said->content : size, packet->records_at);
 		return damage(s, -EPROTO, packet->at, words);
 	}
@@ -349,13 +349,13 @@ static RARE int explain(struct wmk_read_stream *s)
 	for (uint32_t depth = walk->depth; op && !op->name && depth-- > 0;)
 		op = &walk->ops[walk->levels[depth].op];
 	if (!op || !op->name)
-		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "a record that does not end in its packet");
+		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "a record extends beyond its packet");
 	if (op->ref)
 		snprintf(words, sizeof(words),
-			 "a record that does not end in its packet, with '%.40s' of length %" PRIu64, op->name,
+			 "a record extends beyond its packet, with '%.40s' of length %" PRIu64, op->name,
 			 walk->registers[op->ref]);
 	else
-		snprintf(words, sizeof(words), "a record that does not end in its packet, with '%.40s'", op->name);
+		snprintf(words, sizeof(words), "a record extends beyond its packet, with '%.40s'", op->name);
 	wmk_error_clear();
 	return damage(s, -ENODATA, s->packet.at + s->next_at / 8, words);
 }
@@ -378,7 +378,7 @@ static RARE int have_more(struct wmk_read_stream *s, int err)
 	if (got < 0)
 		return got;
 	if (err == -ENODATA && s->packet.is_cut)
-		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "the file ends in a record of a packet");
+		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "the file ends within a record");
 	if (err == -ENODATA)
 		return explain(s);
 	return err < 0 ? wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at) : 0;
@@ -407,7 +407,7 @@ static inline int next_record(struct wmk_read_stream *s)
 		return err;
 	if (s->record.end <= s->next_at)
 		return damage(s, -EPROTO, s->packet.at + s->next_at / 8,
-			      "a record without a size in a packet that has more content");
+			      "a record of size 0 before the end of the packet content");
 	if (s->record.time < s->last)
 		return go_back_in_time(s);
 	s->last = s->record.time;
@@ -491,7 +491,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		wmk_read_seek_back(s);
 		s->is_index_wrong = false;
 		return wmk_error(-EPROTO,
-				 "'index/%.60s.idx' leads to byte %" PRIu64 ", which is not the begin of the packet",
+				 "'index/%.60s.idx' refers to byte %" PRIu64 ", which is not the start of the packet",
 				 s->name, at);
 	}
 	s->is_sought = false;

@@ -36,8 +36,8 @@ const char *wmk_read_tracks_remark(void *data)
 {
 	static const char shifted[] =
 		"there are records before 1970, which the format cannot express: times count from the first record";
-	static const char nowhere[] = "records without a context for their thread are on one track for each CPU: "
-				      "record with the contexts vpid, vtid and procname";
+	static const char nowhere[] = "records without a thread context share one track for each CPU (record with the "
+				      "contexts vpid, vtid and procname)";
 	struct wmk_read_tracks *whole = data;
 
 	snprintf(whole->remark, sizeof(whole->remark), "%s%s%s", whole->is_shifted ? shifted : "",

@@ -76,8 +76,9 @@ int wmk_read_window_more(struct wmk_read_stream *s, uint64_t from)
 		uint8_t *larger = s->cap < WMK_READ_RECORD_MAX ? realloc(s->buffer, 2 * s->cap) : NULL;
 
 		if (!larger)
-			return wmk_error(-E2BIG, "'%.60s', byte %" PRIu64 ": the record is too large for the memory",
-					 s->file, from);
+			return wmk_error(-E2BIG, "'%.60s', byte %" PRIu64 ": the record exceeds %u MiB, or no memory "
+						 "is free",
+					 s->file, from, WMK_READ_RECORD_MAX >> 20);
 		s->buffer = larger;
 		s->cap *= 2;
 		n = fill(s);

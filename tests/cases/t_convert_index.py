@@ -218,7 +218,7 @@ def readers_use_the_index(case):
                 f.write(b''.join(
                     ENTRY.pack(entry[0] + (8 if n > 1 else 0), *entry[1:]) for n, entry in enumerate(entries)))
         status, _, err = part(case, out, '--begin', seconds(times[len(times) // 2]))
-        check(status == 1 and b'leads to byte' in err, 'the reader does not use the index: status %d, %s', status,
+        check(status == 1 and b'refers to byte' in err, 'the reader does not use the index: status %d, %s', status,
               err.decode())
 
 

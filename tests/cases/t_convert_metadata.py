@@ -212,7 +212,7 @@ def unselectable_options_survive_the_round_trip(case):
             fields_of(two)['payload']['v'] == 7, '%s, %s: the second decoder reads %s', labels, options, fields_of(two))
 
 
-NO_LABEL = 'labels of values that fields with a role'
+NO_LABEL = 'labels of values that a field with a role cannot hold'
 
 
 def signed_selectors_survive_the_round_trip(case):

@@ -203,7 +203,7 @@ def damage_that_repeats_is_counted(case):
         said = err.decode().splitlines()
         check(status == 1 and len(got) == n and len(said) == lines, '%d: status %d, %d records: %s', n, status,
               len(got), err.decode())
-        check(n < 3 or '%d more messages like one above, the last of them' % (n - 1) in said[-1],
+        check(n < 3 or 'last of %d more messages of the same kind' % (n - 1) in said[-1],
               '%d: the count is not in %s', n, said)
         check('byte %d' % (6 * (n - 1)) in said[-1], '%d: the last place is not in %s', n, said)
 
@@ -217,8 +217,8 @@ def warnings_that_repeat_are_counted(case):
     status, _, err = read(case, [WAYMARK, *VIEW, path])
     said = err.decode().splitlines()
     check(status == 0 and len(said) == 2, 'status %d: %s', status, err.decode())
-    check("a/metadata:2:31: 2 places, the first of them: unknown property 'aa'" in said[0], 'first: %s', said[0])
-    check('2 more messages like one above, the last of them' in said[1] and 'c/metadata:2:31' in said[1], 'last: %s',
+    check("a/metadata:2:31: first of 2 places: unknown property 'aa'" in said[0], 'first: %s', said[0])
+    check('last of 2 more messages of the same kind' in said[1] and 'c/metadata:2:31' in said[1], 'last: %s',
           said[1])
 
 

@@ -151,7 +151,7 @@ def time_case(name, row):
         clocked(path, offset, (value, value))
         for form in FORMATS:
             out, err = converted(case, path, form)
-            words = 'warning: records before 1677 or after 2262, shown without their time: 2'
+            words = 'warning: records with a time before 1677 or after 2262 (shown without time): 2'
             far = [line for line in err if words in line]
             err = without_threads(err)
             check(len(far) == (wanted is None), '%s: wrong warnings: %s', form, err)

@@ -291,7 +291,7 @@ def time_options_select_records(case):
             same('%s from %s to %s, index %s' % (path, seconds(begin), seconds(end), index), got, wanted, 'wanted')
             check(status == 0 or index in ('misleading', 'wrong'), '%s: status %d: %s', path, status,
                   err[-500:].decode())
-            led += b'leads to byte' in err
+            led += b'refers to byte' in err
         for name in os.listdir(os.path.join(inside, 'index')):
             file = os.path.join(inside, 'index', name)
             if index in ('right', 'misleading'):
@@ -398,7 +398,7 @@ event { name = "e"; fields := struct { u8 n; }; };'''
             _, lines, err = part(case, path, '--begin', seconds(begin))
             got = [int(line[1:line.index(b']')].replace(b'.', b'')) for line in lines]
             check(got == [time for time in wanted if time >= begin], '%s from %d: %s: %s', name, begin, got, err[-300:])
-            led += b'leads to byte' in err
+            led += b'refers to byte' in err
     check(led, 'no reader followed the index')
 
 
