@@ -331,7 +331,8 @@ static int open_authority(const char *directory, struct authority *authority)
 		authority->certificate = read_certificate(path);
 	if (authority->certificate)
 		return 0;
-	return wmk_error_add(-ENOENT, "cannot use the authority of the relay (`waymark relay init` makes it)");
+	return wmk_error_add(-ENOENT, "cannot use the certificate authority of the relay (`waymark relay init` "
+				      "makes it)");
 }
 
 static int enroll(const char *directory, const struct authority *authority, const char *name, enum wmk_peer_role role,

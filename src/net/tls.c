@@ -103,7 +103,7 @@ static int use_key(struct wmk_tls *tls, const char *certificate, const char *key
 	if (SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1)
 		return wmk_tls_error(-EINVAL, "cannot use the key in %s", key);
 	if (SSL_CTX_check_private_key(tls->context) != 1)
-		return wmk_tls_error(-EINVAL, "%s and %s do not belong together", certificate, key);
+		return wmk_tls_error(-EINVAL, "the certificate in %s does not match the key in %s", certificate, key);
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static int read_trusted(const char *directory, X509_STORE **trusted)
 
 	snprintf(path, sizeof(path), "%s/ca.crt", directory);
 	if (!new || X509_STORE_load_file(new, path) != 1)
-		err = wmk_tls_error(-EINVAL, "cannot use the authority in %s", path);
+		err = wmk_tls_error(-EINVAL, "cannot use the certificate authority in %s", path);
 	snprintf(path, sizeof(path), "%s/revoked.crl", directory);
 	if (err == 0)
 		err = read_revoked(new, path);
@@ -221,7 +221,7 @@ int wmk_tls_open_client(const char *file, struct wmk_tls **tls)
 	SSL_CTX_set_verify(new->context, SSL_VERIFY_PEER, NULL);
 	err = use_key(new, file, file);
 	if (err == 0 && SSL_CTX_load_verify_file(new->context, file) != 1)
-		err = wmk_tls_error(-EINVAL, "cannot use the authority in %s", file);
+		err = wmk_tls_error(-EINVAL, "cannot use the certificate authority in %s", file);
 	if (err < 0) {
 		wmk_tls_close(new);
 		return wmk_error_add(err, "cannot use the certificate of this machine "

@@ -35,14 +35,15 @@ int wmk_relay_hosts_open(struct wmk_relay_hosts *hosts, const char *root, const 
 
 	*hosts = (struct wmk_relay_hosts){ .conf = conf, .dir = -1 };
 	if (err < 0 && err != -EEXIST)
-		return wmk_error_add(err, "cannot use %.240s for the traces of hosts", root);
+		return wmk_error_add(err, "cannot use %.240s as the trace directory of the relay", root);
 	wmk_error_clear();
 	hosts->root = realpath(root, NULL);
 	hosts->dir = hosts->root ? open(hosts->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (hosts->dir < 0) {
 		err = -errno;
 		free(hosts->root);
-		return wmk_error(err, "cannot use %.240s for the traces of hosts: %s", root, strerror(-err));
+		return wmk_error(err, "cannot use %.240s as the trace directory of the relay: %s", root,
+				 strerror(-err));
 	}
 	pthread_mutex_init(&hosts->lock, NULL);
 	return 0;
@@ -238,7 +239,7 @@ int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_re
 		close(fd);
 	else if (fd != -ENOENT)
 		return wmk_error(fd, "cannot use \"%.400s\" below the relay's directory: %s", below,
-				 fd == -ELOOP ? "it leads through a symbolic link" : strerror(-fd));
+				 fd == -ELOOP ? "the path contains a symbolic link" : strerror(-fd));
 	if (snprintf(whole, sizeof(whole), "%s/%s/%s", hosts->root, host->is.name, session) >= (int)sizeof(whole))
 		return wmk_error(-ENAMETOOLONG, "the path of session \"%.200s\" is too long", session);
 	*path = strdup(whole);
@@ -279,6 +280,6 @@ int wmk_relay_hosts_open_file(const struct wmk_relay_hosts *hosts, const char *h
 	if (fd == -ENOENT && !path[0])
 		return wmk_error(fd, "host \"%s\" has no session \"%.200s\" here", host, session);
 	return fd < 0 ? wmk_error(fd, "cannot read \"%.400s\" of host \"%s\": %s", below, host,
-				  fd == -ELOOP ? "it leads through a symbolic link" : strerror(-fd))
+				  fd == -ELOOP ? "the path contains a symbolic link" : strerror(-fd))
 		      : fd;
 }

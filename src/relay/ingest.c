@@ -116,7 +116,7 @@ static int data_is_current(struct wmk_ingest *ingest, const struct wmk_relay_fra
 	uint32_t epoch;
 
 	if (!ingest->trace)
-		return wmk_error(-EPROTO, "data arrived without a trace (TRACE opens it)");
+		return wmk_error(-EPROTO, "data arrived before a trace was opened (TRACE opens a trace)");
 	epoch = ingest->trace->epoch;
 	atomic_store_explicit(&ingest->trace->frame_ms, wmk_relay_now_ms(), memory_order_relaxed);
 	commit_later(ingest);

@@ -25,7 +25,7 @@ static void send_error(struct wmk_ingest *ingest, uint32_t number, int err, bool
 	const struct wmk_relay_error error = { .err = (uint32_t)-err, .text = text };
 
 	if (!wmk_error_get(0))
-		wmk_error(err, "the relay cannot do this: %s", strerror(-err));
+		wmk_error(err, "the relay cannot process the message: %s", strerror(-err));
 	wmk_error_text(text, sizeof(text));
 	wmk_error_clear();
 	/*

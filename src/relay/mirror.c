@@ -211,7 +211,7 @@ static int copy(struct wmk_mirror *mirror, bool follow)
 	for (int i = 0; i < TRIES_MAX && got == 0; i++)
 		got = wmk_mirror_files_renew(&mirror->files, &mirror->call);
 	if (got == 0)
-		got = wmk_error(-EAGAIN, "the files of the session move all the time");
+		got = wmk_error(-EAGAIN, "cannot copy the session: its files were moved during each attempt");
 	if (got < 0 || !follow)
 		return got < 0 ? got : 0;
 	if (pipe2(mirror->stop, O_CLOEXEC) < 0)

@@ -176,8 +176,8 @@ static long read_part(struct wmk_mirror_files *files, struct wmk_relay_call *cal
 	long n = wmk_relay_call(call, WMK_RELAY_VIEW_READ, &part, &bytes, &arena);
 
 	if (n == 0 && (bytes.length > part.length || bytes.words.n != (bytes.length + 7) / 8))
-		n = wmk_error(-EPROTO, "the relay sent %llu bytes in %u words", (unsigned long long)bytes.length,
-			      bytes.words.n);
+		n = wmk_error(-EPROTO, "invalid reply of the relay: %llu bytes in %u words of 8 bytes",
+			      (unsigned long long)bytes.length, bytes.words.n);
 	if (n == 0 && bytes.length)
 		memcpy(files->buffer, bytes.words.items, bytes.length);
 	n = n < 0 ? n : (long)bytes.length;
@@ -360,7 +360,8 @@ static int check_list(const struct wmk_list *list)
 		for (const char *at = is[i].path, *end; at; at = *end ? end + 1 : NULL) {
 			end = at + strcspn(at, "/");
 			if (end == at || (end == at + 1 && at[0] == '.') || (end == at + 2 && !memcmp(at, "..", 2)))
-				return wmk_error(-EPROTO, "the relay lists the path \"%.240s\"", is[i].path);
+				return wmk_error(-EPROTO, "invalid path in the list of the relay: \"%.240s\"",
+						 is[i].path);
 		}
 	return 0;
 }

@@ -127,7 +127,7 @@ static int process(struct wmk_relay_peer *peer)
 	int err = wmk_ingest_take(&peer->ingest, &peer->in);
 
 	if (err == 0 && wmk_relay_out_queued(&peer->ingest.out) > ANSWERS_MAX)
-		err = wmk_error(-EOVERFLOW, "the peer does not read its answers");
+		err = wmk_error(-EOVERFLOW, "the peer does not read the replies of the relay");
 	if (!greeted && peer->ingest.greeted) {
 		pthread_mutex_lock(&peer->peers->lock);
 		peer->peers->n_greeting--;

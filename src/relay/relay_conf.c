@@ -202,7 +202,8 @@ int wmk_relay_conf_read(const char *path, struct wmk_relay_conf *conf)
 		return wmk_error(err, "cannot open %.240s", path);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > WMK_RELAY_CONF_BYTES) {
 		close(fd);
-		return wmk_error(-EINVAL, "%.240s is not a plain file of at most %u bytes", path, WMK_RELAY_CONF_BYTES);
+		return wmk_error(-EINVAL, "%.240s is not a regular file of at most %u bytes", path,
+				 WMK_RELAY_CONF_BYTES);
 	}
 	text = malloc((size_t)st.st_size + 1);
 	n = text ? pread(fd, text, (size_t)st.st_size, 0) : -1;

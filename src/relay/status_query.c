@@ -25,8 +25,8 @@ static int dial(const char *at)
 				  WMK_RELAY_STATUS_DEFAULT, at);
 	if (!wmk_relay_address_is_loopback(to->ai_addr)) {
 		freeaddrinfo(to);
-		return wmk_errorx(-EINVAL, "cannot query the relay at %.80s: only loopback addresses give the "
-				  "status", at);
+		return wmk_errorx(-EINVAL, "cannot query the relay at %.80s: the status is available at loopback "
+					   "addresses only", at);
 	}
 	fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	err = fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen) < 0 ? -errno : 0;

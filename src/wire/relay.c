@@ -275,7 +275,7 @@ void wmk_relay_frame_encode(uint8_t head[WMK_RELAY_HEAD], const struct wmk_relay
 
 int wmk_relay_frame_decode(const uint8_t head[WMK_RELAY_HEAD], struct wmk_relay_frame *frame)
 {
-	_Static_assert(sizeof(*frame) == WMK_RELAY_HEAD, "the header of a frame is this structure");
+	_Static_assert(sizeof(*frame) == WMK_RELAY_HEAD, "struct wmk_relay_frame must have the size of a frame header");
 	memcpy(frame, head, sizeof(*frame));
 	if (frame->version != WMK_RELAY_VERSION)
 		return wmk_error(-EPROTONOSUPPORT, "unsupported version %u of the relay's protocol: this side has "
@@ -403,7 +403,8 @@ int wmk_relay_sub_check(const char *sub)
 		return wmk_error(-EINVAL, "the path of a trace has %zu bytes, above the limit of %u", strlen(sub),
 				 WMK_RELAY_NAME_MAX);
 	if (len == strlen(archives) && memcmp(sub, archives, len) == 0)
-		return wmk_error(-EINVAL, "the path of a trace begins with \"archives\", which has the closed chunks");
+		return wmk_error(-EINVAL, "the path of a trace begins with \"archives\": that directory is reserved "
+					  "for closed chunks");
 	for (err = component_check("the path of a trace", sub, len, WMK_RELAY_NAME_MAX); err == 0 && sub[len];
 	     err = component_check("the path of a trace", sub, len, WMK_RELAY_NAME_MAX)) {
 		sub += len + 1;

@@ -85,7 +85,7 @@ int wmk_relay_url_parse(const char *text, struct wmk_relay_url *url)
 		const unsigned long port = strtoul(at + 1, &digits, 10);
 
 		if (!isdigit((unsigned char)at[1]) || port == 0 || port > UINT16_MAX)
-			return refuse(text, "the port is a number from 1 to 65535");
+			return refuse(text, "the port must be a number from 1 to 65535");
 		url->port = (uint16_t)port;
 		at = digits;
 	}
@@ -93,11 +93,12 @@ int wmk_relay_url_parse(const char *text, struct wmk_relay_url *url)
 		return refuse(text, "the form is tls://RELAY[:PORT] or tcp://127.0.0.1[:PORT][/HOST]");
 	at += *at == '/';
 	if (*at && url->tls)
-		return refuse(text, "the certificate of this machine has its HOST (the form is tls://RELAY[:PORT])");
+		return refuse(text, "tls:// takes HOST from the certificate of this machine (the form is "
+				    "tls://RELAY[:PORT])");
 	if (*at && !wmk_peer_name_is_valid(at))
 		return refuse(text,
-			      "HOST has 1 to 63 letters, digits, '-', '_' or '.', and begins with a letter, a digit "
-			      "or '_'");
+			      "HOST must have 1 to 63 letters, digits, '-', '_' or '.', and begin with a letter, a "
+			      "digit or '_'");
 	snprintf(url->host, sizeof(url->host), "%s", at);
 	if (!url->tls && !is_loopback(url->address))
 		return refuse(text,

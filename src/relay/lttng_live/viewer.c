@@ -526,7 +526,7 @@ static int serve_one(struct viewer *viewer)
 	viewer->len = 0;
 	requests[command].run(viewer, body);
 	if (viewer->has_failed)
-		return wmk_error(-ENOMEM, "no memory for the answer to a viewer");
+		return wmk_error(-ENOMEM, "no memory for the reply to a viewer");
 	err = send_answer(viewer);
 	return err < 0 ? err : 1;
 }
