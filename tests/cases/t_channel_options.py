@@ -132,7 +132,7 @@ def excluded_options_are_refused(case):
         w('enable-channel', 'x', '--wake=timer', '--buffer-allocation=per-channel', status=1).prints(
             'excludes --buffer-allocation=per-channel')
         w('enable-channel', 'x', '--wake=timer', '--buffer-preallocation=on-demand', status=1).prints(
-            'needs all memory at once')
+            'needs preallocated buffers')
         w('enable-channel', 'x', '--wake=writer', '--read-timer=1000', status=2).prints('exclude each other')
         w('enable-channel', 'x', '--read-timer=999', status=2).prints('too short: at least 1000 microseconds')
         w('enable-channel', 'x', '--buffer-allocation=per-channel')

@@ -284,7 +284,7 @@ def damaged_ring_directory_is_rejected_or_reported(case):
             rings['set'] = '01234567-89ab-cdef-0123-456789abcdef'
         with open(os.path.join(place, '1.json'), 'w') as f:
             json.dump(damaged, f)
-        w('recover', where, status=1).prints('can be taken over: the ring set offered')
+        w('recover', where, status=1).prints('cannot take over any ring of the session: the ring set offered')
         check(len(files_of(where)) == 3, 'wrong ring files: %s', files_of(where))
         with open(os.path.join(place, '1.json'), 'w') as f:
             f.write(whole[:len(whole) // 2])

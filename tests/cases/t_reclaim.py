@@ -115,7 +115,7 @@ def buffers_that_need_their_memory_keep_it(case):
         w('create', 'one')
         for name, option, why in (('over', '--overwrite', 'in overwrite mode'),
                                   ('block', '--blocking-timeout=5', 'with a blocking timeout'),
-                                  ('timer', '--wake=timer', '--wake=timer needs all memory at once')):
+                                  ('timer', '--wake=timer', '--wake=timer needs preallocated buffers')):
             w('enable-channel', name + '1', option, '--auto-reclaim-memory=1s', status=1).prints(why)
             w('enable-channel', name, option)
             w('reclaim-memory', name, status=1).prints("channel '%s' keeps its memory: %s" % (name, why))

@@ -433,7 +433,7 @@ def forged_ring_reattachment_is_refused(case):
         check(forge_reattachment(d.rundir, os.urandom(16), one), 'an unknown uuid was accepted')
         check(forge_reattachment(d.rundir, uuid, one, user=65534), 'another user\'s set was accepted')
         for what, fake in forged_sets(one, other):
-            check(forge_reattachment(d.rundir, uuid, fake, 'is another file'),
+            check(forge_reattachment(d.rundir, uuid, fake, 'is not the expected file'),
                   '%s was accepted, or refused for another reason', what)
             check(forge_reattachment(d.rundir, uuid, fake, user=65534), '%s by another user was accepted', what)
         header = os.pread(one, 4096, 0)

@@ -258,8 +258,7 @@ static int take_hello(struct app *app, const struct wmk_frame *frame, const void
 		wmk_shard_replaced(shard, app);
 	if (hello.abi != WMK_WIRE_ABI || hello.word_bits != 64) {
 		snprintf(words, sizeof(words),
-			 "the program was built for interface %u with %u bits; this daemon has interface %u with 64 "
-			 "bits",
+			 "the application uses ABI %u with %u bits, but this session daemon needs ABI %u with 64 bits",
 			 hello.abi, hello.word_bits, WMK_WIRE_ABI);
 		wmk_app_refuse(app, frame->request, -EPROTONOSUPPORT, words);
 		return 0;

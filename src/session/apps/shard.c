@@ -115,8 +115,8 @@ static bool is_refused(struct wmk_shard *shard, const struct wmk_app_conn *conn,
 		wmk_errorx(-EMFILE, "too many connections of one process: the limit is %u", PER_PID_MAX);
 	else if (conn->too_many)
 		wmk_limit_reached(shard->tracing, -EMFILE, "user-programs",
-				  "user %u has too many applications connected: the limit of one user is %u, or %u "
-				  "while three quarters of all %u are connected",
+				  "user %u has too many applications connected: the limit of one user is %u (%u if "
+				  "more than three quarters of all %u connections are in use)",
 				  (unsigned)conn->cred.uid, limits->max_user_apps, WMK_ACCEPT_RESERVED,
 				  limits->max_apps);
 	else if (shard->n_apps >= max)

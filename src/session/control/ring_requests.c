@@ -253,7 +253,7 @@ int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclai
 	if (first == 0)
 		first = reclaim_check(session, request);
 	if (first == 0 && !consumer->rings_reclaim)
-		first = wmk_error(-ENOTSUP, "the consumer of this session gives no memory back");
+		first = wmk_error(-ENOTSUP, "cannot reclaim memory: the consumer of this session does not support it");
 	if (first < 0)
 		return first;
 	wmk_ring_requests_begin(session);

@@ -273,7 +273,7 @@ int wmk_session_kernel_update(struct wmk_session *session)
 		int err = wmk_channel_is_kernel(session->channels[i]) ? channel_update(session->channels[i]) : 0;
 
 		if (err < 0 && first == 0)
-			first = wmk_error_add(err, "the kernel channel '%.60s' does not record everything",
+			first = wmk_error_add(err, "cannot record all events of kernel channel '%.60s'",
 					      session->channels[i]->is.name);
 	}
 	return first;

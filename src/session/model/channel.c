@@ -201,7 +201,7 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule)
 	for (uint32_t i = 0; err == 0 && i < rule->exclusions.n; i++)
 		err = wmk_pattern_check(text_at(&rule->exclusions, i));
 	if (err == 0 && !wmk_utf8_is(place_of(rule)))
-		err = wmk_errorx(-EINVAL, "the place of a probe is not valid UTF-8");
+		err = wmk_errorx(-EINVAL, "the location of a probe is not valid UTF-8");
 	if (err == 0 && !wmk_utf8_is(filter_of(rule)))
 		err = wmk_errorx(-EINVAL, "the filter is not valid UTF-8: write other bytes as \\xff in a string");
 	if (err == 0 && *filter_of(rule))

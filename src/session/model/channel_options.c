@@ -34,16 +34,17 @@ static int memory_check(const struct wmk_ctl_channel_settings *s, bool kernel)
 	if (s->allocation > WMK_PER_CHANNEL || s->preallocation > WMK_PREALLOCATE_ON_DEMAND)
 		return wmk_error(-EINVAL, "invalid allocation of buffers");
 	if (kernel && (s->allocation || s->preallocation || s->poll_us))
-		return wmk_errorx(-EINVAL, "the kernel allocates the buffers of kernel channels, one per CPU and "
-					   "at once, and wakes their reader: no other choice is available");
+		return wmk_errorx(-EINVAL, "options of buffer allocation and wake-up are not available for kernel "
+					   "channels: the kernel allocates one buffer per CPU at once and wakes the "
+					   "reader");
 	if (s->poll_us && (s->poll_us < POLL_MIN_US || s->poll_us > POLL_MAX_US))
-		return wmk_error(-EINVAL, "invalid interval of reading: %u to %u microseconds are allowed", POLL_MIN_US,
+		return wmk_error(-EINVAL, "invalid read timer: %u to %u microseconds are allowed", POLL_MIN_US,
 				 POLL_MAX_US);
 	if (s->poll_us && (s->blocking_us || s->allocation == WMK_PER_CHANNEL))
-		return wmk_errorx(-EINVAL, "--wake=timer excludes %s: they need system calls",
+		return wmk_errorx(-EINVAL, "--wake=timer excludes %s, which needs system calls in the application",
 				  s->blocking_us ? "a blocking timeout" : "--buffer-allocation=per-channel");
 	if (s->poll_us && s->preallocation == WMK_PREALLOCATE_ON_DEMAND)
-		return wmk_errorx(-EINVAL, "--wake=timer needs all memory at once: it excludes "
+		return wmk_errorx(-EINVAL, "--wake=timer needs preallocated buffers: it excludes "
 					   "--buffer-preallocation=on-demand");
 	return 0;
 }
@@ -55,7 +56,7 @@ const char *wmk_channel_keeps_memory(const struct wmk_ctl_channel *is)
 	if (is->settings.mode == WMK_MODE_OVERWRITE)
 		return "in overwrite mode, buffers hold records that are not written yet";
 	if (is->settings.poll_us)
-		return "--wake=timer needs all memory at once";
+		return "--wake=timer needs preallocated buffers";
 	if (is->settings.blocking_us)
 		return "with a blocking timeout, applications wait for space, but not for memory";
 	return NULL;

@@ -111,9 +111,9 @@ static int class_quota_charge(struct wmk_tracing *tracing, uid_t uid, size_t byt
 	}
 	if (share->classes == SHARE_CLASSES || bytes > SHARE_BYTES - share->bytes)
 		return wmk_errorx(-EDQUOT,
-				  "applications of user %u have registered %u different events of %u MiB, which is "
-				  "the limit",
-				  (unsigned)uid, share->classes, (unsigned)(share->bytes >> 20));
+				  "applications of user %u exceed the limit of %u different events or %u MiB of event "
+				  "descriptions",
+				  (unsigned)uid, SHARE_CLASSES, SHARE_BYTES >> 20);
 	share->classes++;
 	share->bytes += bytes;
 	return 0;

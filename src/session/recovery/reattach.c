@@ -172,7 +172,8 @@ static int take(struct rings *rings, int fd)
 
 	if (!may_be_rings(rings, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (st.st_ino != rings->inode && !rings->session->recovered) || st.st_uid != geteuid())
-		return wmk_error(-EPERM, "the descriptor offered as the rings of channel '%.240s' is another file",
+		return wmk_error(-EPERM, "the descriptor offered as the rings of channel '%.240s' is not the expected "
+					 "file",
 				 rings->channel->is.name);
 	int err = wmk_ring_set_open_reader_any(fd, &set);
 	if (err < 0)

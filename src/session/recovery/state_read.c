@@ -56,7 +56,7 @@ static int format_check(const char *text, size_t len)
 	if (err < 0 || format == STATE_FORMAT)
 		return err;
 	return wmk_errorx(-ENOTSUP,
-			  "it has format %llu, of another version of the session daemon: this one reads format %u",
+			  "the state has format %llu of another session daemon version: this version reads format %u",
 			  (unsigned long long)(format ? format : 1), STATE_FORMAT);
 }
 
@@ -139,7 +139,7 @@ int wmk_state_read_all(struct wmk_state *state)
 		if (number == 0)
 			continue;
 		if (entry_read(state, number, &entry) < 0) {
-			wmk_state_report(state, "cannot read the session in %s, which is kept: %s", file->d_name,
+			wmk_state_report(state, "cannot read the session in %s (the file is kept): %s", file->d_name,
 				      wmk_error_text(words, sizeof(words)));
 			wmk_error_clear();
 			continue;
@@ -242,12 +242,12 @@ static int rings_restore(const struct wmk_state *state, const struct state_sessi
 			wmk_error_text(words, sizeof(words));
 			first = err;
 			if (state->recovered)    /* a recovery has no log that a user reads */
-				wmk_session_report(session, err, "cannot take over all of its rings");
+				wmk_session_report(session, err, "cannot take over all rings of the session");
 		}
 		wmk_error_clear();
 	}
 	if (failed && failed == is->rings.n)
-		return wmk_error(first, "none of the rings that it recorded into can be taken over: %.200s", words);
+		return wmk_error(first, "cannot take over any ring of the session: %.200s", words);
 	if (failed)
 		wmk_state_report(state, "session %.100s: %u of its %u rings cannot be taken over: %s", is->name, failed,
 				 is->rings.n, words);

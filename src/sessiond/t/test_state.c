@@ -409,8 +409,8 @@ static void state_files_of_other_formats_are_refused(void **state)
 	static const struct {
 		const char *text, *words;
 	} files[] = {
-		{ "{\"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "it has format 1" },
-		{ "{\"format\": 4, \"name\": \"x\", \"path\": \"/x\"}", "it has format 4" },
+		{ "{\"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "the state has format 1" },
+		{ "{\"format\": 4, \"name\": \"x\", \"path\": \"/x\"}", "the state has format 4" },
 		{ "{\"format\": 3, \"name\": \"x\", \"path\": \"/x\", \"statedump\": true}", "statedump" },
 	};
 	char path[128];
