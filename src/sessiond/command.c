@@ -244,13 +244,13 @@ void wmk_command_request_warn_awaited(struct command_request *cmd, struct wmk_se
 
 	if (n && wmk_session_recovered(session))
 		wmk_command_request_warn(cmd,
-			      "session %.100s: %u of its ring sets cannot be adopted, and stay unchanged (%s at most)",
+			      "session %.100s: cannot adopt %u of its ring sets, which stay unchanged (at most %s)",
 			      wmk_session_name(session), n, words);
 	else if (n)
 		wmk_command_request_warn(
 			cmd,
-			"session %.100s: no application has reattached %u ring set%s from before both daemons crashed "
-			"(%s at most): event records that are only in %s are lost when the applications end",
+			"session %.100s: no application has reattached %u ring set%s of the crashed daemons (at most "
+			"%s): event records that are only in %s are lost when the applications end",
 			wmk_session_name(session), n, n > 1 ? "s" : "", words, n > 1 ? "them" : "it");
 }
 

@@ -328,12 +328,13 @@ static void warn_unmatched(struct command_request *cmd, const char *pattern)
 	unsigned n = wmk_tracing_nearest(tracing, pattern, near, 3);
 	if (n == 0)
 		wmk_command_request_warn(
-			cmd, "no known event matches '%.100s': it applies to applications that register later",
+			cmd, "no known event matches '%.100s': the event rule applies to applications that register "
+			     "later",
 			pattern);
 	else
 		wmk_command_request_warn(cmd,
-					 "no known event matches '%.100s' (near: %.150s%s%.150s%s%.150s): it applies "
-					 "to applications that register later",
+					 "no known event matches '%.100s' (near: %.150s%s%.150s%s%.150s): the event "
+					 "rule applies to applications that register later",
 					 pattern, near[0], n > 1 ? ", " : "", n > 1 ? near[1] : "", n > 2 ? ", " : "",
 					 n > 2 ? near[2] : "");
 }
@@ -524,7 +525,8 @@ static int processes_of(struct command_request *cmd, struct wmk_ctl_track *reque
 		*id = is_number && err == 0 ? (uint64_t)pid : given[i];
 		foreign += err < 0 || *id != given[i];
 		if (foreign > FOREIGN_MAX)
-			return wmk_errorx(-E2BIG, "more than %u pids of another PID namespace in one request",
+			return wmk_errorx(-E2BIG, "too many pids of another PID namespace in one request: the limit "
+						  "is %u",
 					  FOREIGN_MAX);
 	}
 	request->ids = made;

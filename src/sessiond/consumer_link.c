@@ -180,7 +180,7 @@ static int failed(struct wmk_consumer_link *link, uint64_t number)
 
 	if (trace && trace->failed[0]) {
 		err = wmk_errorx(-ENOENT, "%.300s", trace->failed);
-		wmk_error_add(err, "the records in its rings are lost");
+		wmk_error_add(err, "the event records in its rings are lost");
 	}
 	pthread_mutex_unlock(&link->lock);
 	return err;

@@ -447,7 +447,7 @@ static bool serve_one(struct wmk_consumer_link *link, bool *lost, unsigned *fail
 		return false;
 	}
 	if (err == -ECONNABORTED) {
-		end(link, err, "another session daemon has taken it over", true);
+		end(link, err, "another session daemon has taken over the consumer daemon", true);
 		return false;
 	}
 	*lost = true;

@@ -105,7 +105,7 @@ static int held_add(void *data, const struct wmk_consumerd_trace *trace, const s
 	if (!more) {
 		if (fd >= 0)
 			close(fd);
-		return wmk_error(-ENOMEM, "no memory for what the consumer daemon holds");
+		return wmk_error(-ENOMEM, "no memory for the list of objects that the consumer daemon holds");
 	}
 	side->held = more;
 	more[side->n_held] = (struct port_adopted){

@@ -122,7 +122,7 @@ int wmk_limits_read(const char *path, struct wmk_limits *limits)
 	if (err < 0)
 		return wmk_error(err, "cannot open %.240s", path);
 	if (!text || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		err = wmk_error(!text ? -ENOMEM : -EINVAL, "%.240s is not a plain file", path);
+		err = wmk_error(!text ? -ENOMEM : -EINVAL, "%.240s is not a regular file", path);
 	while (err == 0 && len <= WMK_LIMITS_FILE_MAX &&
 	       (n = read(fd, text + len, WMK_LIMITS_FILE_MAX + 1 - len)) != 0) {
 		if (n < 0 && errno != EINTR)

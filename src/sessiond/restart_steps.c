@@ -40,7 +40,8 @@ bool wmk_restart_run(struct wmk_tracing *tracing, struct wmk_session *session, c
 		return false;
 	}
 	wmk_error_format(words, size, "session %.200s: its clock has restarted: %.300s", wmk_session_name(session),
-			 err < 0 ? wmk_error_text(cause, sizeof(cause)) : "it continues in new rings and a new chunk");
+			 err < 0 ? wmk_error_text(cause, sizeof(cause)) :
+				 "recording continues in new rings and a new chunk");
 	wmk_error_clear();
 	return true;
 }

@@ -67,7 +67,8 @@ static void dump_again(struct wmk_tracing *tracing, struct wmk_session *session,
 	if (!unanswered.n)
 		return;
 	snprintf(text, sizeof(text),
-		 "%u application%s not recorded the state dump in time: the snapshot has older ones", unanswered.n,
+		 "%u application%s not recorded the state dump in time: the snapshot contains older state "
+		 "dumps", unanswered.n,
 		 unanswered.n == 1 ? " has" : "s have");
 	warn(&to, text);
 }

@@ -272,7 +272,7 @@ def records_before_and_after_a_restart_of_the_counter_are_in_order(case):
         program('emit 1')
         if PERCENT < 100:
             w.stop('back')
-        w.wait(lambda: os.path.isdir(path + '/archives') and 'it continues in new rings and a new chunk' in
+        w.wait(lambda: os.path.isdir(path + '/archives') and 'recording continues in new rings and a new chunk' in
                slurp(w.log), 'the session to continue in a new chunk')
         if PERCENT < 100:
             w('start', 'back')
@@ -325,7 +325,7 @@ def busy_applications_continue_in_order_after_a_restart_of_the_counter(case):
             f.write(struct.pack('<Q', time.monotonic_ns() // 100 + 3600 * 10**7))
         restarted = time.monotonic_ns()
         program('emit 1')
-        w.wait(lambda: 'it continues in new rings and a new chunk' in slurp(w.log), 'the next chunk')
+        w.wait(lambda: 'recording continues in new rings and a new chunk' in slurp(w.log), 'the next chunk')
         continued = time.monotonic_ns()
         begun = case.ledger.begun()
         w.wait(lambda: case.ledger.begun() > begun + 500, 'the program to record on')
