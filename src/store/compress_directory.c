@@ -107,8 +107,8 @@ static int add_frame(struct wmk_ctf_frame_writer *writer, int from, const char *
 
 	if (len > WMK_CTF_FRAME_MAX)
 		return wmk_errorx(-ENOTSUP,
-				  "'%.120s' has %llu bytes from byte %llu that its index does not divide into "
-				  "packets: the maximum is %u (write it again with `waymark convert --to ctf`)",
+				  "'%.120s': the index has no packet boundary in %llu bytes from byte %llu: the "
+				  "maximum is %u (rewrite the trace with `waymark convert --to ctf`)",
 				  name, (unsigned long long)len, (unsigned long long)begin, WMK_CTF_FRAME_MAX);
 	if (len > *cap) {
 		free(*buffer);

@@ -128,7 +128,8 @@ static bool is_overdue(const struct chunks *all, int archives, const struct chun
 	if (fstatat(archives, mark, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (now - st.st_mtime < (time_t)WMK_RETENTION_LOCK_S)
 			return false;
-		log_chunk(all, chunk, "is deleted, but a reader has locked it: the time limit of 10 minutes is over");
+		log_chunk(all, chunk, "is deleted although a reader has locked it: the time limit of 10 minutes is "
+				      "over");
 		return true;
 	}
 	fd = openat(archives, mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

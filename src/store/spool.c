@@ -55,8 +55,8 @@ int wmk_store_spool_cleared(struct wmk_store *store, const char *stream, bool re
 	if (err >= 0)
 		err = write_at_end(store->dir, WMK_SPOOL_CLEARED, O_APPEND, line, strlen(line));
 	wmk_file_identity_leave(entered);
-	return err < 0 ? wmk_error(err, "cannot note that stream %.100s in %.100s is cleared: %s", stream, store->path,
-				   strerror(-err))
+	return err < 0 ? wmk_error(err, "cannot record that stream %.100s in %.100s was cleared: %s", stream,
+				   store->path, strerror(-err))
 		       : 1;
 }
 

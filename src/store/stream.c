@@ -406,8 +406,8 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 	for (i = 0; i < n; i++)
 		given += iov[i].iov_len;
 	if (given != size)
-		return wmk_error(-EINVAL, "packet of %llu bytes, but its header has %llu", (unsigned long long)given,
-				 (unsigned long long)size);
+		return wmk_error(-EINVAL, "a packet has %llu bytes, but its header declares %llu",
+				 (unsigned long long)given, (unsigned long long)size);
 	err = full && !only_file ? begin_next_file(stream) : 0;
 	if (err < 0)
 		return err;
