@@ -150,7 +150,7 @@ _Static_assert(sizeof(struct wmk_ring_ctl) == 4 * WMK_RING_LINE, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, lost) == WMK_RING_LINE, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, consumed_pos) == 2 * WMK_RING_LINE, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, floor_ts) == 272, "written out in arch/");
-_Static_assert(__builtin_offsetof(struct wmk_ring_ctl, armed) == 280, "written out in tracer/enter.S");
+_Static_assert(__builtin_offsetof(struct wmk_ring_ctl, armed) == 280, "offset is hard-coded in tracer/enter.S");
 _Static_assert(__builtin_offsetof(struct wmk_ring_ctl, read_pos) == 3 * WMK_RING_LINE, "ABI");
 _Static_assert(sizeof(struct wmk_ring_sub) == 64, "ABI");
 _Static_assert(__builtin_offsetof(struct wmk_set_header, waiting) == WMK_RING_LINE, "ABI");

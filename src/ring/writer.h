@@ -25,7 +25,7 @@
 #elif defined(__aarch64__)
 #include "ring/arch/aarch64/commit.h"
 #else
-#error "no restartable sequences written for this architecture"
+#error "restartable sequences are not implemented for this architecture"
 #endif
 
 #define WMK_RING_ATTEMPTS 64

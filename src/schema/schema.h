@@ -69,7 +69,7 @@ enum wmk_role {
 	WMK_ROLE_EVENT_CLASS, WMK_ROLE_TIME,
 	WMK_ROLES
 };
-_Static_assert(WMK_ROLES <= 16, "a set of roles has 16 bits");
+_Static_assert(WMK_ROLES <= 16, "a set of roles must fit into 16 bits");
 
 /* Set of roles with one bit for each role, because a value may have several roles. WMK_ROLE_NONE is the empty set. */
 #define WMK_ROLE_BIT(role) ((uint16_t)(1u << (role) & ~1u))

@@ -219,7 +219,7 @@ static int read_layout(struct tracefs_source *it, unsigned which)
 	int err = wmk_kformat_load(it->instance, names[which].system, names[which].name, &format);
 
 	if (err < 0)
-		return wmk_error_add(err, "this kernel does not record system calls (CONFIG_FTRACE_SYSCALLS)");
+		return wmk_error_add(err, "this kernel cannot trace system calls (CONFIG_FTRACE_SYSCALLS)");
 	event->type = (uint16_t)format->id;
 	for (uint32_t i = 0; i < format->n_common + format->n_fields; i++) {
 		const struct wmk_kfield *field = &format->fields[i];

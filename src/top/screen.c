@@ -40,8 +40,8 @@ static const char *const help[] = {
 	"Keys:", "",
 	"Tab, Right    next table", "Left          previous table",
 	"Up, Down      scroll by a row", "PgUp, PgDn    scroll by a page", "Home          first row",
-	"F6, >         order by the next column", "<             order by the previous column",
-	"/             show only rows with a text; Enter keeps it, Esc removes it",
+	"F6, >         sort by the next column", "<             sort by the previous column",
+	"/             show only rows that contain a text; Enter keeps the filter, Esc removes it",
 	"p             pause the display, or resume it", "h             this help", "q             quit",
 	"", "Values are those of the last interval. Any key returns.",
 };

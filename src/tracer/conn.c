@@ -327,14 +327,16 @@ static int move(struct wmk_channel *channel, struct wmk_event *event, uint32_t i
 	struct wmk_filter_block *filter = wmk_filter_block_copy(before->filter);
 
 	if (before->filter && !filter)
-		return wmk_error(-ENOMEM, "no memory to move %s:%s", event->class->provider, event->class->name);
+		return wmk_error(-ENOMEM, "no memory to move %s:%s to other rings", event->class->provider,
+				 event->class->name);
 	if (e) {
 		wmk_recorder_remove(before);
 		return enable(channel, event, id, filter);
 	}
 	if (wmk_recorder_replace(before, channel, id, filter) < 0) {
 		wmk_filter_block_free(filter);
-		return wmk_error(-ENOMEM, "no memory to move %s:%s", event->class->provider, event->class->name);
+		return wmk_error(-ENOMEM, "no memory to move %s:%s to other rings", event->class->provider,
+				 event->class->name);
 	}
 	wmk_patch_later(event);
 	return 0;

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bodies are sent as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "message bodies use host byte order");
 
 static int copy_out(const void *body, size_t len, void *to, size_t size, const char *name)
 {

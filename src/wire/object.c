@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_WIRE_KEEP, "a part is received at once");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent as they are in memory");
+_Static_assert(WMK_OBJECT_PART_MAX + sizeof(struct wmk_frame) <= WMK_WIRE_KEEP,
+	       "one receive buffer must hold a complete part");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are sent in host byte order");
 
 static const struct wmk_member empty_members[] = { WMK_MEMBER(U32, wmk_empty, reserved) };
 const struct wmk_object wmk_empty_object = WMK_OBJECT_OF("empty", wmk_empty, empty_members);
