@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "consumer/connection.h"
-#include "sender/spool_dir.h"
+#include "sender/spool_left.h"
 
 #define STOP_MS 2000               /* time for a connected sender to send the rest when the server ends */
 

@@ -111,11 +111,4 @@ void wmk_spool_remove_chunk(struct wmk_spool *spool, const char *name);
 /* Remove the files of this side. Also remove the spool, at `path`, if the other side has no files. */
 void wmk_spool_remove(struct wmk_spool *spool, const char *path);
 
-/*
- * Call `one` with the path and the URL of each spool in `directory` that is left: its session has ended, or the machine
- * was restarted. A sender may still send such a spool. The calls run in this thread, with the rights of uid and gid.
- */
-void wmk_spool_each_left(const char *directory, uid_t uid, gid_t gid,
-			  void (*one)(void *data, const char *path, const char *url), void *data);
-
 #endif
