@@ -88,15 +88,22 @@ static ssize_t read_small(int dir, const char *name, void *bytes, size_t size)
 	return n;
 }
 
-static uint64_t number_of(int dir)
+/*
+ * Read the number of a chunk. False: the consumer daemon is creating the directory, and has not written the number yet.
+ * The consumer daemon writes .chunk, which chunk 0 does not have, and then .uuid. So look for .uuid first.
+ */
+static bool number_of(int dir, uint64_t *number)
 {
+	const bool is_complete = faccessat(dir, WMK_SPOOL_UUID, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	char text[32];
 	ssize_t n = read_small(dir, ".chunk", text, sizeof(text) - 1);
 
+	*number = 0;
 	if (n <= 0)
-		return 0;
+		return is_complete;
 	text[n] = '\0';
-	return strtoull(text, NULL, 10);
+	*number = strtoull(text, NULL, 10);
+	return true;
 }
 
 static struct wmk_spool_trace *trace_of(struct wmk_spool *spool, const char *sub, int dir)
@@ -133,6 +140,8 @@ static void chunk_found(const struct spool_walk *at, int dir)
 {
 	struct wmk_spool_trace *trace = trace_of(at->spool, at->sub, dir);
 	struct wmk_spool_chunk *chunk, **place;
+	uint64_t number;
+	bool has_number;
 	struct stat st;
 
 	if (!trace || fstat(dir, &st) < 0) {
@@ -145,16 +154,18 @@ static void chunk_found(const struct spool_walk *at, int dir)
 			close(dir);
 			return;
 		}
-	chunk = calloc(1, sizeof(*chunk));
+	/* Without a number, wait for the next scan: the consumer daemon requests it when the directory is complete. */
+	has_number = number_of(dir, &number);
+	chunk = has_number ? calloc(1, sizeof(*chunk)) : NULL;
 	if (!chunk) {
-		at->spool->failed = true;
+		at->spool->failed |= has_number;
 		close(dir);
 		return;
 	}
 	chunk->dir = dir;
 	chunk->device = st.st_dev;
 	chunk->inode = st.st_ino;
-	chunk->number = number_of(dir);
+	chunk->number = number;
 	chunk_set(chunk, at);
 	for (place = &trace->chunks; *place && (*place)->number < chunk->number; place = &(*place)->next)
 		continue;

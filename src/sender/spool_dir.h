@@ -57,7 +57,10 @@ struct wmk_spool {
 };
 
 int wmk_spool_open(const char *path, bool kernel, struct wmk_spool *spool);
-/* Find new, moved and removed directories. A trace stays in the list when all its directories were removed. */
+/*
+ * Find new, moved and removed directories. A directory without a number is ignored: the consumer daemon is creating it,
+ * and requests another scan later. A trace stays in the list when all its directories were removed.
+ */
 int wmk_spool_scan(struct wmk_spool *spool);
 /* Drop all directories from the list, because the user has removed the spool. */
 void wmk_spool_forget(struct wmk_spool *spool);
