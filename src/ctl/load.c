@@ -286,8 +286,8 @@ static int find_disabled(struct loading *l, const struct wmk_ctl_channel *c, str
 			continue;
 		if (twin) {
 			snprintf(words, sizeof(words),
-				 "a disabled event rule of '%s' has other levels or exclusions than an enabled one: "
-				 "loading enables both",
+				 "'%s' was disabled with some levels or exclusions only: loading enables all its "
+				 "event rules",
 				 rules[i].pattern);
 			err = wmk_ctl_files_add_text(l->result, &l->filed->warnings, words);
 			continue;

@@ -349,7 +349,7 @@ static void paths_through_preceding_fields_are_resolved(void **state)
 	    "{ n=15 v<{ #16=1 } b=1 } ");
 	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(SIXTEEN "," OPTION(16, 16, U8))) "," MEMBER("b",
 												   BLOB(AT("'v'"))),
-	       "more than 16 possible places");
+	       "matches more than 16 fields");
 	refuse(MEMBER("n", U8) "," MEMBER("v", VARIANT(OPTION(0, 0, "{'type': 'null-terminated-string'}"))) "," MEMBER(
 		       "b", BLOB(AT("'v'"))),
 	       "is not an integer");

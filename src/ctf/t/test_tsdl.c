@@ -347,7 +347,7 @@ static void tsdl_errors_name_line_and_column(void **state)
 	refuse(TRACE "typedef enum { a } x;", "the type 'int' is not declared");
 	refuse(TRACE "typedef enum : struct { } { a } x;", "m:2:16: the type of an enumeration must be an integer");
 	refuse(TRACE "typedef " U8 " x[-1];", "m:2:60: an array must have 0 to");
-	refuse(TRACE "typedef " U8 " x[env.n];", "m:2:60: the environment has no number 'n'");
+	refuse(TRACE "typedef " U8 " x[env.n];", "m:2:60: the environment has no integer 'n'");
 	refuse(TRACE "typedef " U8 " *x;", "m:2:9: unknown type '*'");
 	refuse(TRACE "typealias " U8 " x := y;", "m:2:60: unexpected name 'x'");
 	refuse(TRACE "typealias " U8 " := ;", "expected a name for the type");

@@ -349,8 +349,8 @@ static void names_are_resolved(void **state)
 	expect("in == 3 && exists == 3 && in in [3] && exists(exists) && exists (in)", true);
 	expect("box.in == 4 && box . in == 4 && $ctx.vpid == 77", true);
 	expect("\tin\n==\r3", true);
-	refuse("box == 1", "this is a structure");
-	refuse("box", "this is a structure");
+	refuse("box == 1", "the operand is a structure");
+	refuse("box", "the operand is a structure");
 }
 
 static void errors_name_their_column(void **state)
@@ -409,8 +409,8 @@ static void errors_name_their_column(void **state)
 		{ "s ? name : s", "column 5, 'name'" },
 		{ "d % 2", "column 1, 'd': the operator needs a whole number" },
 		{ "s & 1.5", "column 5, '1.5'" },
-		{ "~d", "whole numbers" },
-		{ "s << d", "whole numbers" },
+		{ "~d", "whole number" },
+		{ "s << d", "whole number" },
 		{ "name == 1", "a number with a text" },
 		{ "name < \"a*\"", "only be compared with ==" },
 		{ "\"a\" == \"a\"", "both sides are literal texts" },

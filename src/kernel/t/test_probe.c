@@ -355,7 +355,7 @@ static void unknown_symbols_and_parameters_are_refused(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "shop:shop_open(x)", -EOPNOTSUPP, "the module shop has no type information");
 	check_wrong(WMK_PROBE_KERNEL, "by_value(last)", -EINVAL, "is not passed in a register of its own");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read($retval)", -EINVAL, "$retval is available only at a function's return");
-	check_wrong(WMK_PROBE_KERNEL_RETURN, "vfs_read+4", -EINVAL, "no offset");
+	check_wrong(WMK_PROBE_KERNEL_RETURN, "vfs_read+4", -EINVAL, "without an offset");
 	check_wrong(WMK_PROBE_USER, "elf:nowhere-at-all:main", -ENOENT, "no program nowhere-at-all in $PATH");
 	check_wrong(WMK_PROBE_USER, "./here:main", -EINVAL, "not an absolute path");
 	check_wrong(WMK_PROBE_USER, "/bin/sh", -EINVAL, "expected PATH:SYMBOL");
