@@ -36,7 +36,7 @@ static int grow(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code)
 	if (code->n >= WMK_CTF_OPS_MAX)
 		return wmk_error(-E2BIG, "%s has more than %u parts", c->what, WMK_CTF_OPS_MAX);
 	if (++c->n_all > ALL_OPS_MAX)
-		return wmk_error(-E2BIG, "the structures of the metadata have more than %u parts in total", ALL_OPS_MAX);
+		return wmk_error(-E2BIG, "the structures have more than %u parts in total", ALL_OPS_MAX);
 	if (code->n < code->cap)
 		return 0;
 	ops = realloc(code->ops, cap * sizeof(*ops));

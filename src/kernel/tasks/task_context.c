@@ -268,8 +268,7 @@ static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAM
 	if (!base)
 		return wmk_error(-EIO, "cannot find the directory of a tracefs instance");
 	if (snprintf(name, WMK_KINSTANCE_NAME, "%s%s", base + 1, suffix) >= (int)WMK_KINSTANCE_NAME)
-		return wmk_error(-ENAMETOOLONG, "the tracefs instance name %.80s is too long for the suffix of a "
-						"context instance", base + 1);
+		return wmk_error(-ENAMETOOLONG, "the instance name %.80s is too long for a suffix", base + 1);
 	return 0;
 }
 
