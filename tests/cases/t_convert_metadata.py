@@ -146,9 +146,9 @@ def dropped_metadata_is_reported(case):
               '%s: the records are %s', more, records_of(case, out))
     event = 'event { name = "e"; fields := struct { u8 a; }; %s };\n'
     for n, (tsdl_text, words) in enumerate(
-        ((TSDL + event % '', None), (TSDL + event % 'other := struct { u8 b; };', 'types of parts'),
-         (TSDL + 'stream { event.footer := struct { u8 b; }; };' + event % '', 'types of parts'),
-         (TSDL.replace('minor', 'packet.footer := struct { u8 b; }; minor') + event % '', 'types of parts'))):
+        ((TSDL + event % '', None), (TSDL + event % 'other := struct { u8 b; };', 'types of scopes'),
+         (TSDL + 'stream { event.footer := struct { u8 b; }; };' + event % '', 'types of scopes'),
+         (TSDL.replace('minor', 'packet.footer := struct { u8 b; }; minor') + event % '', 'types of scopes'))):
         path = hostile(case, 'types%d' % n, tsdl_text, b'\1\2')
         for form in ('ctf', 'ctf-2'):
             message, out = convert_message(case, form, path)

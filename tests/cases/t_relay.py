@@ -125,7 +125,7 @@ def status_shows_hosts_and_quotas(case):
              ['connected'], 'the relay observes the end of the connection')
     relay.close()
     w('relay', 'status', '--at', relay.address, status=1).prints('cannot connect to the relay')
-    w('relay', 'status', '--at', '192.0.2.1:5850', status=1).prints('only loopback addresses')
+    w('relay', 'status', '--at', '192.0.2.1:5850', status=1).prints('the status is available at loopback')
     w('relay', 'init', '--at', relay.address, status=2).prints('option of status only')
 
 

@@ -206,7 +206,7 @@ def sequence_of_nothing(directory, length):
 
 
 DATA.append(
-    Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'without a size'],
+    Bad('sequence_of_nothing', functools.partial(sequence_of_nothing, length=1 << 40), ['stream', 'elements of size 0'],
         None, None))
 
 

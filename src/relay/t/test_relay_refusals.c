@@ -78,7 +78,7 @@ static void wrong_order_is_refused(void **state)
 
 	client_open(&client, rig.port, "web1");
 	client_packet(&client, 0, 0, 0, 10);
-	ends_with(&client, -EPROTO, "without a trace");
+	ends_with(&client, -EPROTO, "before a trace was opened");
 
 	client_open(&client, rig.port, "web1");
 	client.number += 5;

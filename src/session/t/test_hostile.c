@@ -172,7 +172,7 @@ static void test_other_versions_are_refused(void **state)
 	client_close(&s.bad);
 	client_connect(&s.bad, &s.place);
 	assert_int_equal(wmk_out_hello(&s.bad.out, &hello), 0);
-	expect_error(&s, WMK_MSG_REFUSED, EPROTONOSUPPORT, "interface 2");
+	expect_error(&s, WMK_MSG_REFUSED, EPROTONOSUPPORT, "ABI 2");
 	client_close(&s.bad);
 	client_connect(&s.bad, &s.place);
 	hello.abi = WMK_WIRE_ABI;

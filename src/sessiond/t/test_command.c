@@ -458,7 +458,7 @@ static void members_control_their_own_sessions_only(void **state)
 	const struct wmk_ctl_session *is =
 		session_in(done(CREATE(.name = "mine", .path = "/tmp/waymark-command-none/b")), 0);
 	assert_int_equal(is->uid, 1000);
-	refused(CREATE(.name = "x", .path = "/root/x"), EACCES, "cannot use /root/x");
+	refused(CREATE(.name = "x", .path = "/root/x"), EACCES, "cannot write a trace in /root/x");
 	output.connects = true;
 	sessions = ask(WMK_CTL_LIST_SESSIONS, &all);
 	assert_int_equal(sessions->sessions.n, 1);
