@@ -333,8 +333,8 @@ int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ct
 int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				    struct waymark_ctl_result **result);
 /*
- * Remove the snapshot output. If `name` is NULL or "", the output is removed under any name. -ENOENT: the session has
- * no such output.
+ * Remove the snapshot output `name`. If `name` is NULL or "", the name of the output does not matter. -ENOENT: the
+ * session has no such output.
  */
 int waymark_ctl_snapshot_del_output(struct waymark_ctl *ctl, const char *session, const char *name,
 				    struct waymark_ctl_result **result);
@@ -429,8 +429,8 @@ struct waymark_ctl_channel_options {
 	/*
 	 * User domain, PER_CPU. If poll_us is 0, applications wake the consumer daemon. If poll_us is greater, the
 	 * consumer daemon reads every poll_us microseconds (1 ms to 60 s). Recording then makes no system call, and all
-	 * memory is allocated at once. A record that would need a system call is lost and counted: a record above 16
-	 * KiB, or one of a thread without restartable sequences. Excludes blocking_us.
+	 * memory of a ring is allocated when the ring is created. A record that would need a system call is lost and
+	 * counted: a record above 16 KiB, or one of a thread without restartable sequences. Excludes blocking_us.
 	 */
 	uint64_t poll_us;
 	/* DISCARD: idle time until a buffer gives its memory back, at least 1000; 0: never. Excludes blocking_us */

@@ -109,7 +109,7 @@
  */
 #define waymark_logf(level, ...) WMK_LOGF(WAYMARK_LEVEL_##level, __COUNTER__, , ##__VA_ARGS__, ~)
 
-/* wm_enabled(provider, name): true while the event is enabled. An expression with the cost of a tracepoint. */
+/* wm_enabled(provider, name): true while the event is enabled. Evaluating it costs as much as a disabled tracepoint. */
 #define wm_enabled(provider, name) WMK_ENABLED_GUARD(#provider, #name, __COUNTER__)
 
 /*

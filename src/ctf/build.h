@@ -71,8 +71,8 @@ void wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, co
  */
 int wmk_ctf_build(struct wmk_ctf_builder *from, struct wmk_ctf_class **class);
 /*
- * Format the begin of an error: "<file>:<line>:<column>: ". If `column` is 0, the result is "<file>:<line>: "; if
- * `line` is 0, the result is "". The caller has already shortened `name`. Returns `text`.
+ * Format the location at the beginning of an error message: "<file>:<line>:<column>: ". If `column` is 0, the result is
+ * "<file>:<line>: "; if `line` is 0, the result is "". The caller has already shortened `name`. Returns `text`.
  */
 #define WMK_CTF_AT 96
 const char *wmk_ctf_at(char text[WMK_CTF_AT], const char *name, uint32_t line, uint32_t column);

@@ -315,8 +315,8 @@ static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 }
 
 /*
- * Measure the files that the other consumer daemon writes, unless that daemon has published its count. If both consumer
- * daemons measure at the same time, the count of the other daemon is kept.
+ * Measure the files that the other consumer daemon writes, unless that daemon has published its count. If the
+ * other daemon publishes its count during the measurement, that count is kept.
  */
 static int measure_other(struct wmk_store_budget *budget, const char *path)
 {

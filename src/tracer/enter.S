@@ -412,7 +412,10 @@ waymark_enter:
 	record_tail 0
 	jmp .Ltail_leave
 
-/* Measure up to 63 bytes with aligned loads, which never access a page without a byte of the text. */
+/*
+ * Measure up to 63 bytes with aligned loads. Each load contains at least one byte of the text, so the loads access only
+ * pages of the text.
+ */
 .Ltext:
 	pxor %xmm1, %xmm1
 	cmpq $-1, %rbx

@@ -12,8 +12,8 @@ struct wmk_kallsyms_found {
 
 /*
  * Look up a function. `file`: NULL for /proc/kallsyms; `module`: "": any. Returns 0 if the function exists, or if the
- * file cannot be read. -ENOENT: no such function or module; -EINVAL: the symbol is data. The cause chain has similar
- * names.
+ * file cannot be read. -ENOENT: no such function or module; -EINVAL: the symbol is data. The cause chain
+ * contains names of functions that are similar to `symbol`.
  */
 int wmk_kallsyms_find(const char *file, const char *module, const char *symbol, struct wmk_kallsyms_found *found);
 

@@ -8,7 +8,7 @@
 bool wmk_app_channel_has(const struct app_channel *ch, uint32_t event);
 int wmk_app_channel_set(struct app_channel *ch, uint32_t event);
 void wmk_app_channel_unset(struct app_channel *ch, uint32_t event);
-/* The hash of the filter that the application was sent for the event; 0: none. */
+/* The hash of the filter of the event that was last sent to the application; 0: none. */
 uint64_t wmk_app_channel_filter(const struct app_channel *ch, uint32_t event);
 int wmk_app_channel_filter_set(struct app_channel *ch, uint32_t event, uint64_t hash);
 /* The channel number of these rings on the connection; assigned if the rings have no number yet; -errno. */

@@ -461,7 +461,7 @@ static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
 }
 
 /*
- * If *cause is NULL, stores the cause chain of the first error there, because later calls would clear it.
+ * If *cause is NULL, the function stores the cause chain of the first error in *cause: later calls would clear it.
  */
 static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *consumer, struct wmk_error_chain **cause)
 {

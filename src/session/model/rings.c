@@ -218,7 +218,10 @@ int wmk_rings_declare_stream(const struct rings *rings)
 
 	if (err == 0 && first)
 		trace->declared |= 1ull << rings->stream_id;
-	/* Even if creating the rings fails, the metadata now fixes the contexts of this stream class. */
+	/*
+	 * The metadata now has the contexts of this stream class. So the contexts cannot change, even if creating the
+	 * rings fails.
+	 */
 	if (err == 0)
 		rings->channel->laid_out = true;
 	return err;
