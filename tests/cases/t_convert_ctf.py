@@ -405,7 +405,7 @@ def hostile(case, name, tsdl, data):
     return path
 
 
-def unusual_valid_traces_are_converted_or_rejected(case):
+def unusual_valid_traces_are_never_converted_wrongly(case):
     """Valid traces that no tracer writes are converted correctly or rejected with a message, in a short time."""
     stamp = 'integer { size = 64; align = 8; signed = true; map = clock.c.value; }'
     event = 'event { name = "e"; fields := struct { %s }; };\n'
@@ -575,6 +575,6 @@ if __name__ == '__main__':
         round_trip_keeps_records, second_decoder_reads_same_records_from_ctf_2, selected_records_are_unchanged,
         gaps_in_8_bit_times_are_kept, invalid_output_directory_is_rejected_and_damage_ends_conversion,
         metadata_without_tsdl_form_is_rejected_or_reported, ctf_2_metadata_is_copied_unchanged,
-        unusual_valid_traces_are_converted_or_rejected, traces_below_one_directory_get_distinct_directories,
+        unusual_valid_traces_are_never_converted_wrongly, traces_below_one_directory_get_distinct_directories,
         recording_in_ctf_2_equals_recording_in_ctf_1, packet_of_another_uuid_gets_the_uuid_of_the_metadata
     ])

@@ -365,7 +365,7 @@ def labels_beyond_the_limit_are_rejected(case):
     check(status == 1 and refusal in err, 'long names: status %d: %s', status, err.decode())
 
 
-def foreign_environment_entries_are_dropped_or_kept(case):
+def environment_entries_that_ctf_18_cannot_express_are_dropped(case):
     """
     Entries that CTF 1.8 expresses otherwise, or cannot express, are dropped with a report. Names of environment entries
     stay distinct.
@@ -545,6 +545,6 @@ if __name__ == '__main__':
         block_values_survive_the_round_trip, dropped_metadata_is_reported, unselectable_options_survive_the_round_trip,
         signed_selectors_survive_the_round_trip, many_unselectable_options_convert_quickly,
         many_labels_and_options_convert_quickly, labels_beyond_the_limit_are_rejected,
-        foreign_environment_entries_are_dropped_or_kept, clock_values_survive_the_round_trip,
+        environment_entries_that_ctf_18_cannot_express_are_dropped, clock_values_survive_the_round_trip,
         foreign_clock_attributes_are_checked, long_doubles_survive_the_round_trip
     ])

@@ -173,7 +173,7 @@ def name_that_changes_a_role_is_ignored(case):
               records_of(case, out))
 
 
-def name_that_changes_an_option_is_ignored_or_rejected(case):
+def name_that_would_select_another_option_is_not_applied(case):
     """
     A label selects the option of its name. A name that would match another option is ignored; a conversion is rejected
     if labels cannot distinguish the options.
@@ -210,5 +210,5 @@ if __name__ == '__main__':
     main([
         names_that_differ_by_underscore_stay_distinct, labels_with_underscore_match_their_options,
         many_equal_names_convert_quickly, foreign_name_attributes_are_checked, name_that_changes_a_role_is_ignored,
-        name_that_changes_an_option_is_ignored_or_rejected
+        name_that_would_select_another_option_is_not_applied
     ])

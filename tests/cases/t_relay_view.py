@@ -119,7 +119,7 @@ def follow_prints_each_record_once_over_a_rotation_and_ends(case):
         s.check_removed()
 
 
-def many_viewers_and_one_that_is_killed(case):
+def killed_viewer_does_not_disturb_other_viewers(case):
     with shop(case) as (w, s):
         program = w.scripted()
         program('emit 10')
@@ -229,6 +229,6 @@ def certificates_decide_which_hosts_are_viewed(case):
 
 if __name__ == '__main__':
     main([view_of_a_relay_equals_view_of_its_directory, follow_prints_each_record_once_over_a_rotation_and_ends,
-          many_viewers_and_one_that_is_killed, viewer_that_does_not_read_delays_no_other,
+          killed_viewer_does_not_disturb_other_viewers, viewer_that_does_not_read_delays_no_other,
           wrong_addresses_and_lost_relays_are_reported,
           certificates_decide_which_hosts_are_viewed])

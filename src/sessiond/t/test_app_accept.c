@@ -321,7 +321,7 @@ static void acceptor_limits_applications_of_one_user(void **state)
 }
 
 /* Of 40 places, the last 10 are for users with fewer than 16 connections each. */
-static void last_quarter_is_for_users_with_few_connections(void **state)
+static void last_quarter_of_connections_is_reserved_for_users_with_few(void **state)
 {
 	(void)state;
 	if (getuid() != 0)
@@ -459,7 +459,7 @@ int main(void)
 		cmocka_unit_test(each_process_has_one_shard_at_a_time),
 		cmocka_unit_test(shard_with_more_connections_is_ahead),
 		cmocka_unit_test(acceptor_limits_applications_of_one_user),
-		cmocka_unit_test(last_quarter_is_for_users_with_few_connections),
+		cmocka_unit_test(last_quarter_of_connections_is_reserved_for_users_with_few),
 		cmocka_unit_test(application_of_another_user_gets_an_error),
 		cmocka_unit_test(accept_fails_without_descriptors_and_continues_when_some_are_freed),
 		cmocka_unit_test(connections_are_closed_without_descriptors),

@@ -96,7 +96,7 @@ static void conditions_become_tests(void **state)
 	done(&q);
 }
 
-static void other_conditions_are_left_to_sqlite(void **state)
+static void conditions_that_no_plan_covers_are_left_to_sqlite(void **state)
 {
 	struct question q = { .plan.n_tests = 0 };
 
@@ -231,7 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conditions_become_tests),
-		cmocka_unit_test(other_conditions_are_left_to_sqlite),
+		cmocka_unit_test(conditions_that_no_plan_covers_are_left_to_sqlite),
 		cmocka_unit_test(time_is_cheaper_than_other_conditions),
 		cmocka_unit_test(columns_with_few_values_are_grouped),
 		cmocka_unit_test(columns_with_many_values_are_not_grouped),
