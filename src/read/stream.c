@@ -215,7 +215,7 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 		/* The position of the next packet is unknown. */
 		packet->size = 0;
 		snprintf(words, sizeof(words),
-			 "invalid packet sizes in bits: packet %" PRIu64 ", content %" PRIu64 ", header %" PRIu64, size,
+			 "invalid sizes: a packet of %" PRIu64 " bits with a content of %" PRIu64 " and a header of %" PRIu64, size,
 			 said->has_content ? said->content : size, packet->records_at);
 		return damage(s, -EPROTO, packet->at, words);
 	}
@@ -378,7 +378,7 @@ static RARE int have_more(struct wmk_read_stream *s, int err)
 	if (got < 0)
 		return got;
 	if (err == -ENODATA && s->packet.is_cut)
-		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "the file ends within a record");
+		return damage(s, -ENODATA, s->packet.at + s->next_at / 8, "the file ends within a record of a packet");
 	if (err == -ENODATA)
 		return explain(s);
 	return err < 0 ? wmk_error_add(err, "'%.60s', packet at byte %" PRIu64, s->file, s->packet.at) : 0;
