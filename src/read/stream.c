@@ -215,8 +215,8 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 		/* The position of the next packet is unknown. */
 		packet->size = 0;
 		snprintf(words, sizeof(words),
-			 "invalid sizes: a packet of %" PRIu64 " bits with a content of %" PRIu64 " and a header of %" PRIu64, size,
-			 said->has_content ? said->content : size, packet->records_at);
+			 "invalid sizes: a packet of %" PRIu64 " bits with a content of %" PRIu64 " and a header of %" PRIu64,
+			 size, said->has_content ? said->content : size, packet->records_at);
 		return damage(s, -EPROTO, packet->at, words);
 	}
 	packet->is_cut = packet->size > left;

@@ -97,8 +97,9 @@ def spans_of_chosen_events_equal_second_evaluation(case):
               (len(durations), sum(durations)))
         check([row['duration_ns'] for row in result['tables']['slowest']] == sorted(durations, reverse=True)[:20],
               'slowest: %s', result['tables']['slowest'])
-        check(not unmatched or any(note.startswith('%d begin or end records' % unmatched) for note in result['notes']), '%d: %s',
-              unmatched, result['notes'])
+        words = '%d begin or end records' % unmatched
+        check(not unmatched or any(note.startswith(words) for note in result['notes']), '%d: %s', unmatched,
+              result['notes'])
         check('no event' in analyzed(case, 'spans', '--from', begin, '--to', 'nothing', path, status=1)[1], 'message')
 
 
