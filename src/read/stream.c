@@ -210,12 +210,13 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 	packet->is_cut = false;
 	if (!size || size % 8 || size < packet->records_at || packet->content > size ||
 	    packet->content < packet->records_at) {
-		char words[120];
+		char words[160];
 
 		/* The position of the next packet is unknown. */
 		packet->size = 0;
 		snprintf(words, sizeof(words),
-			 "invalid sizes: a packet of %" PRIu64 " bits with a content of %" PRIu64 " and a header of %" PRIu64,
+			 "invalid sizes: a packet of %" PRIu64 " bits with a content of %" PRIu64
+			 ", but its header has %" PRIu64,
 			 size, said->has_content ? said->content : size, packet->records_at);
 		return damage(s, -EPROTO, packet->at, words);
 	}
