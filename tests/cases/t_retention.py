@@ -132,9 +132,9 @@ def places(path):
             os.stat(opened).st_ino if os.path.isdir(opened) else 0)
 
 
-def begin(w, name, *options):
+def begin(w, name, *options, num_subbuf=32):
     w('create', name, *options)
-    w('enable-channel', '-s', name, 'main', '--subbuf-size', '8k', '--num-subbuf', '32')
+    w('enable-channel', '-s', name, 'main', '--subbuf-size', '8k', '--num-subbuf', num_subbuf)
     w('enable-event', '-s', name, '-c', 'main', 'test:seq')
     w('start', name)
     return w.session(name)['path']
@@ -237,7 +237,7 @@ def trace_of_a_free_writer_stays_within_the_retained_size(case):
     """The sum is sampled every 100 ms while a program records without pauses."""
     size = 5 << 20
     with World(case) as w:
-        path = begin(w, 'free')
+        path = begin(w, 'free', num_subbuf=512)             # room for records while the consumer daemon waits for a CPU
         w('enable-rotation', 'free', '--retain-size', size)
         w.run([case.program('busy'), 'until', '1', '15000'])
         largest, chunk, end = 0, size // 10, 2 + rounds(40)

@@ -163,7 +163,8 @@ def options_of_another_style_are_refused(case):
     path = case.path('tiny')
     corpus18.Tiny().write(path)
     for options, words in ((['--names=none'], '--style=babeltrace'), (['--fields=all'], '--style=babeltrace'),
-                           (['--no-delta'], '--style=babeltrace'), (['--style=babeltrace', '--all'], 'cannot combine --all'),
+                           (['--no-delta'], '--style=babeltrace'),
+                           (['--style=babeltrace', '--all'], 'cannot combine --all'),
                            (['--style=babeltrace', '--clock=relative'], '--style=columns'),
                            (['--style=x'], 'columns and babeltrace'), (['--clock=x'], 'relative')):
         status, _, err = read(case, [WAYMARK, 'view', *options, path])
