@@ -23,7 +23,7 @@
 
 /* ── the trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
-_Static_assert((int)WMK_CONSUMERD_TRACE_UNSURE == (int)WMK_OUTPUT_UNSURE, 
+_Static_assert((int)WMK_CONSUMERD_TRACE_UNSURE == (int)WMK_OUTPUT_UNSURE,
 	       "both enumerations of modes must have equal values");
 
 /* If the trace cannot be opened, its next TRACE_ADD tries again. */

@@ -31,7 +31,7 @@
 #include "tracer/recorder.h"
 
 #define ARENA_BYTES 65536u
-#define FAULT_MS 1000          /* much longer than a page fault of shared memory takes */
+#define FAULT_MS 1000          /* a thread that waits longer for a page fault gets SIGSEGV */
 
 static struct waymark_recorder *free_recorders;
 /* unused part of the last arena block; its pages are touched one by one */

@@ -84,8 +84,11 @@ static void streams_agree(const struct wmk_ingest *ingest)
 	for (size_t i = 0; trace && i < trace->n_streams; i++) {
 		const struct wmk_ingest_end *end = &trace->streams[i]->end;
 
-		/* (a gap increases the next number; the number after the last one is 0) */
-		if (end->any && end->sequence != 0 && end->sequence <= end->last.sequence)
+		/* Without a gap, the next number follows the last packet. A gap only increases the next number. */
+		if (!trace->gaps &&
+		    (end->any != (end->sequence > 0) || (end->any && end->last.sequence + 1 != end->sequence)))
+			abort();
+		if (end->any && end->sequence <= end->last.sequence)
 			abort();
 	}
 	if (ingest->acknowledged > ingest->number)
