@@ -59,7 +59,8 @@ static int find_begin(struct waymark_ring_reader *r, uint64_t max_bytes, uint64_
 
 /*
  * Map all pages that have records at once: the first access to each of them would cost a page fault. After memory was
- * given back, pages between the records have no memory, and must not get any. If the call fails, each page is mapped at its first access.
+ * given back, pages between the records have no memory, and must not get any. If the call fails, each page is mapped at
+ * its first access.
  */
 static void map_records(struct waymark_ring_set *set, uint32_t ring)
 {
