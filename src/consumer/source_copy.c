@@ -15,14 +15,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "ctf/writer.h"
 #include "ring/packet_source.h"
+#include "ring/set.h"
 
-#define HUGE_PAGE (2u << 20)
 #define OBSERVE_TRIES 1000
 /*
  * The copy may begin again until the observer has read this number of laps of the ring. After LAPS_MAX laps, the end of
@@ -33,7 +31,7 @@
 struct copy_piece {
 	struct copy_piece *next;
 	struct wmk_packet packet;
-	uint8_t bytes[];           /* room for a packet header, then the records */
+	void *memory;              /* contains the room for a packet header, and the records after it */
 };
 
 struct copy_source {
@@ -47,53 +45,60 @@ static struct copy_source *copy_of(struct wmk_source *source)
 	return (struct copy_source *)source;
 }
 
+static void piece_free(struct copy_piece *piece)
+{
+	free(piece->memory);
+	free(piece);
+}
+
 static void drop_pieces(struct copy_source *copy)
 {
 	while (copy->first) {
 		struct copy_piece *piece = copy->first;
 
 		copy->first = piece->next;
-		free(piece);
+		piece_free(piece);
 	}
 	copy->end = &copy->first;
 }
 
-/* Request huge pages for a large piece: the page faults of small pages would take longer than the copy. */
-static struct copy_piece *piece_new(size_t len)
+/* Add a piece. The copy owns `memory` from now on, also after an error. */
+static int add_piece(struct copy_source *copy, const struct wmk_packet *packet, void *memory)
 {
-	struct copy_piece *piece = malloc(sizeof(*piece) + WMK_CTF_PACKET_ROOM + len);
-	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	const uintptr_t begin = ((uintptr_t)piece + page - 1) & ~(page - 1);
+	struct copy_piece *piece = malloc(sizeof(*piece));
 
-	if (piece && len >= HUGE_PAGE)
-		madvise((void *)begin, ((uintptr_t)piece->bytes + len - begin) & ~(page - 1), MADV_HUGEPAGE);
-	return piece;
-}
-
-static int add_piece(struct copy_source *copy, const struct wmk_packet *from)
-{
-	struct copy_piece *piece = piece_new(from->len);
-
-	if (!piece)
-		return wmk_error(-ENOMEM, "no memory for a copy of %zu bytes", from->len);
-	memcpy(piece->bytes + WMK_CTF_PACKET_ROOM, from->data, from->len);
-	piece->packet = *from;
-	piece->packet.data = piece->bytes + WMK_CTF_PACKET_ROOM;
-	piece->packet.room = piece->bytes;
-	piece->next = NULL;
+	if (!piece || !memory) {
+		free(piece);
+		free(memory);
+		return wmk_error(-ENOMEM, "no memory for a copy of %zu bytes", packet->len);
+	}
+	*piece = (struct copy_piece){ .packet = *packet, .memory = memory };
 	*copy->end = piece;
 	copy->end = &piece->next;
-	copy->head = piece->packet.end;
-	copy->lost = piece->packet.lost;
+	copy->head = packet->end;
+	copy->lost = packet->lost;
 	return 0;
 }
 
-static struct wmk_packet packet_of(const struct waymark_ring_packet *from)
+static int add_copy_of(struct copy_source *copy, const struct wmk_packet *from)
+{
+	uint8_t *memory = malloc(WMK_CTF_PACKET_ROOM + from->len);
+	struct wmk_packet packet = *from;
+
+	if (memory) {
+		packet.room = memory;
+		packet.data = memcpy(memory + WMK_CTF_PACKET_ROOM, from->data, from->len);
+	}
+	return add_piece(copy, &packet, memory);
+}
+
+static struct wmk_packet packet_of(const struct waymark_ring_packet *from, uint32_t header_room)
 {
 	return (struct wmk_packet){
 		.begin_ts = from->begin_ts, .end_ts = from->end_ts, .position = from->begin_pos,
 		.end = from->begin_pos + from->len, .records = from->records, .lost = from->lost, .cut = from->cut,
 		.data = from->data, .len = from->len,
+		.room = (uint8_t *)from->room + header_room - WMK_CTF_PACKET_ROOM,
 	};
 }
 
@@ -101,9 +106,10 @@ static struct wmk_packet packet_of(const struct waymark_ring_packet *from)
  * Copy pieces until `head`. If records between a piece and the previous piece are missing, the copy drops all earlier
  * pieces, and continues from this piece to a new head.
  */
-static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *observer, uint32_t subbuf_size,
-		       uint32_t n_subbufs)
+static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *observer,
+		       const struct waymark_ring_options *options)
 {
+	const uint32_t subbuf_size = options->subbuf_size, n_subbufs = options->n_subbufs;
 	const uint64_t mask = ~((uint64_t)subbuf_size - 1);
 	uint64_t head = waymark_ring_reader_position(observer), expected = 0;
 	struct waymark_ring_packet piece;
@@ -121,13 +127,15 @@ static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *obs
 				head = waymark_ring_reader_position(observer);
 		}
 		expected = piece.whole ? sub + subbuf_size : sub;
-		const struct wmk_packet packet = packet_of(&piece);
+		const struct wmk_packet packet = packet_of(&piece, options->header_room);
 
-		err = add_piece(copy, &packet);
+		err = add_piece(copy, &packet, wmk_ring_reader_take(observer));
 		waymark_ring_reader_release(observer, &piece);
 		if (piece.begin_pos + piece.len >= head)
 			break;
 	}
+	if (ret == -ENOMEM)
+		return wmk_error(ret, "no memory for a copy of %u bytes", subbuf_size);
 	return ret < 0 ? wmk_error(ret, "ring %u is corrupt", piece.ring) : err;
 }
 
@@ -151,7 +159,7 @@ static int copy_release(struct wmk_source *source, const struct wmk_packet *pack
 	copy->first = piece->next;
 	if (!copy->first)
 		copy->end = &copy->first;
-	free(piece);
+	piece_free(piece);
 	return 0;
 }
 
@@ -208,7 +216,7 @@ int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t m
 		free(made);
 		return wmk_error(err, err == -EIO ? "ring %u is corrupt" : "cannot copy ring %u", ring);
 	}
-	err = copy_pieces(made, observer, options->subbuf_size, options->n_subbufs);
+	err = copy_pieces(made, observer, options);
 	*missed = waymark_ring_reader_missed(observer);
 	waymark_ring_reader_close(observer);
 	if (err < 0) {
@@ -237,7 +245,7 @@ static uint64_t shorten(struct copy_source *copy, uint64_t bytes, uint64_t max_b
 		copy->first = piece->next;
 		if (!copy->first)
 			copy->end = &copy->first;
-		free(piece);
+		piece_free(piece);
 	}
 	return bytes;
 }
@@ -263,7 +271,7 @@ static int take_pieces(struct copy_source *copy, struct wmk_source *from, uint64
 			*before = (struct before){ last->records, packet.lost };
 			bytes = 0;
 		}
-		err = add_piece(copy, &packet);
+		err = add_copy_of(copy, &packet);
 		if (err == 0)
 			bytes = shorten(copy, bytes + packet.len, max_bytes, before);
 		*last = packet;

@@ -338,8 +338,10 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 		     struct waymark_ring_packet *packet)
 {
 	struct ring_piece p;
-	int rc;
+	int rc = wmk_ring_copy_alloc(r);
 
+	if (rc < 0)
+		return rc;
 	for (int tries = 0; tries < OVERTAKEN_TRIES;) {
 		uint64_t first = earliest(r, s->pos);
 		int skipped = r->next_pos < first;
@@ -444,12 +446,9 @@ int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct
 	r->ring = ring;
 	r->ctl = set->ring[ring].ctl;
 	r->data = set->ring[ring].data;
-	if (set->options.mode == WAYMARK_RING_OVERWRITE) {
-		r->copy = malloc((size_t)set->options.header_room + set->subbuf_size);
-		if (!r->copy) {
-			free(r);
-			return -ENOMEM;
-		}
+	if (set->options.mode == WAYMARK_RING_OVERWRITE && wmk_ring_copy_alloc(r) < 0) {
+		free(r);
+		return -ENOMEM;
 	}
 	wmk_ring_base_load(r);
 	r->limit.pos = UINT64_MAX;

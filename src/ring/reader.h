@@ -64,7 +64,7 @@ struct waymark_ring_reader {
 	uint64_t begin;        /* of an observer, which reads nothing before this position */
 	/* of an observer: number of records that were overwritten or lost before it began to count */
 	uint64_t missed;
-	unsigned char *copy;   /* header_room bytes, then a sub-buffer */
+	unsigned char *copy;   /* header_room bytes, then a sub-buffer; NULL after wmk_ring_reader_take() */
 	struct wmk_ring_base base;
 	/*
 	 * The limit of a chunk (chunk.c): waymark_ring_reader_next() returns nothing beyond this position. pos
@@ -82,6 +82,8 @@ int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s
 void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out);
 /* Let an observer count from the begin of the sub-buffer with this header: at its first piece, and after each gap. */
 void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_sub *sub);
+/* Allocate r->copy, if the reader has no such memory. 0; -ENOMEM. */
+int wmk_ring_copy_alloc(struct waymark_ring_reader *r);
 /* Store the position and counts of the reader in the ring, for a later reader. */
 void wmk_ring_leave_word(struct waymark_ring_reader *r);
 /* Load r->base, which an earlier reader stored when it cleared the ring. Invalid values make the ring corrupt. */

@@ -133,6 +133,12 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
  * it commits later. The function is cheaper than waymark_ring_reader_beacon().
  */
 uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *reader);
+/*
+ * Take the memory of the last piece that a reader in overwrite mode returned: `room` and `data` of the piece stay valid
+ * until the caller frees the returned memory with free(). The next waymark_ring_reader_next() allocates other memory,
+ * and returns -ENOMEM without memory.
+ */
+void *wmk_ring_reader_take(struct waymark_ring_reader *reader);
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
 /*
