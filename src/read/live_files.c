@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_files.c - the followed files: traces, which appear and have growing metadata, and their stream files, which
- * appear, grow and disappear (see live_source.h).
+ * live_files.c - the stream files of followed traces, which appear, grow and disappear (see live_source.h).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -18,250 +14,9 @@
 #include "base/hash.h"
 #include "ctf/frame_table.h"
 #include "read/live_source.h"
-#include "store/followed.h"
 
-#define WATCHED (IN_CREATE | IN_MOVED_TO | IN_MODIFY)
-/* maximum time between the crash of a writer and the next writer opening the trace */
-#define NEXT_WRITER_NS 5000000000u
-/* number of failures to open a trace before a report: the trace may just be created */
-#define FAILURES_UNTIL_REPORT 2u
-/* maximum scans for a moved directory: a rotation moves a directory twice; one scan more */
-#define MOVES 3u
-
-static void tell(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err)
-{
-	live->ops.damage(live->ops.data, stream, err);
-	wmk_error_clear();
-}
-
-/* ── versions of a trace ─────────────────────────────────────────────────────────────────────────────── */
-
-static void version_close(struct wmk_read_live *live, struct version *version)
-{
-	live->ops.closing(live->ops.data, version->trace);
-	wmk_read_trace_close(version->trace);
-	free(version);
-}
-
-/*
- * One leaf stops using the version. If the version has no other leaf and is not the current version of the trace, it is
- * closed.
- */
-static void version_leave(struct wmk_read_live *live, const struct live_trace *source, struct version *version)
-{
-	if (--version->n_leaves == 0 && version != source->version)
-		version_close(live, version);
-}
-
-/* Open the trace again. *is_fatal: the error ends following, because the trace is not its cause. */
-static int version_open(struct wmk_read_live *live, struct live_trace *source, bool *is_fatal)
-{
-	struct version *version = calloc(1, sizeof(*version)), *old = source->version;
-	int err = version ? wmk_read_trace_open(source->path, source->given, &version->trace)
-			  : wmk_error(-ENOMEM, "no memory to follow a trace");
-
-	*is_fatal = err == -ENOMEM;
-	if (err < 0) {
-		free(version);
-		return err;
-	}
-	err = live->ops.opened(live->ops.data, version->trace);
-	if (err < 0) {
-		*is_fatal = true;
-		version_close(live, version);
-		return err;
-	}
-	source->version = version;
-	if (old && !old->n_leaves)
-		version_close(live, old);
-	return 0;
-}
-
-/* If the directory of the source is no longer at its path, find it again. */
-static int follow_moves(struct wmk_read_live *live, const struct live_trace *source)
-{
-	struct stat st;
-	int err = 0;
-
-	for (unsigned i = 0; i < MOVES && err >= 0; i++) {
-		if (stat(source->path, &st) == 0 && st.st_ino == source->number && st.st_dev == source->device)
-			break;
-		err = wmk_live_scan(live);
-	}
-	return err;
-}
-
-/*
- * The metadata has grown: open the new version. After an error, the reader opens the metadata again when the metadata
- * changes again, so each error is reported once.
- */
-static int version_renew(struct wmk_read_live *live, struct live_trace *source)
-{
-	struct wmk_read_trace *trace = source->version->trace;
-	struct stat st;
-	bool is_fatal;
-	int err;
-
-	if (fstatat(trace->dir, "metadata", &st, 0) < 0)
-		return 0;
-	err = follow_moves(live, source);
-	if (err < 0)
-		return err;
-	err = version_open(live, source, &is_fatal);
-	if (err >= 0 || is_fatal)
-		return err;
-	wmk_error_add(err, "the trace '%.120s' continues with metadata that cannot be read", source->path);
-	tell(live, NULL, err);
-	trace->metadata_size = (uint64_t)st.st_size;
-	trace->metadata_number = st.st_ino;
-	return 0;
-}
-
-/* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
-
-/*
- * If a writer crashes, the file `.live` remains, and another writer continues soon. A trace with a file `.live`
- * therefore counts as written for NEXT_WRITER_NS after the crash.
- */
-static bool is_written(struct live_trace *source)
-{
-	const uint64_t now = wmk_clock_monotonic();
-	int dir = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool is = dir >= 0 && wmk_read_is_written(dir);
-
-	if (is)
-		source->written = now;
-	else if (dir >= 0 && source->written && now - source->written < NEXT_WRITER_NS)
-		is = faccessat(dir, WMK_STORE_LIVE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	/*
-	 * A rotation has moved the directory of the trace, and is about to create the next directory at the same path.
-	 */
-	else if (dir < 0 && errno == ENOENT && source->written && !source->is_moved)
-		is = now - source->written < NEXT_WRITER_NS;
-	if (dir >= 0)
-		close(dir);
-	return is;
-}
-
-bool wmk_live_is_written(struct wmk_read_live *live)
-{
-	bool is = false;
-
-	/*
-	 * Call is_written() for each source, even if an earlier source is being written. is_written() stores when a
-	 * writer was last seen, which the reader needs after a rotation.
-	 */
-	for (struct live_trace *source = live->sources; source; source = source->next)
-		is |= is_written(source);
-	return is;
-}
-
-/* The scan has found the directory of this source again. */
-static int source_found(struct live_trace *source, const char *path)
-{
-	char *moved = strcmp(source->path, path) != 0 ? strdup(path) : NULL;
-
-	source->is_there = true;
-	if (strcmp(source->path, path) == 0)
-		return 0;
-	if (!moved)
-		return wmk_error(-ENOMEM, "no memory to follow a trace");
-	free(source->path);
-	source->path = moved;
-	source->is_moved = true;
-	return 0;
-}
-
-static int source_add(struct wmk_read_live *live, const char *path, const char *given)
-{
-	struct live_trace **at = &live->sources, *source;
-	struct stat st;
-
-	/* The directory was moved or removed after the scan listed it. The next scan finds a moved directory. */
-	if (stat(path, &st) < 0)
-		return 0;
-	for (; *at; at = &(*at)->next)
-		if ((*at)->number == st.st_ino && (*at)->device == st.st_dev)
-			return source_found(*at, path);
-	source = calloc(1, sizeof(*source));
-	if (!source || !(source->path = strdup(path))) {
-		free(source);
-		return wmk_error(-ENOMEM, "no memory to follow a trace");
-	}
-	source->device = st.st_dev;
-	source->number = st.st_ino;
-	source->given = given;
-	source->live = -1;
-	source->is_there = true;
-	*at = source;
-	return 0;
-}
-
-static void source_free(struct wmk_read_live *live, struct live_trace *source)
-{
-	if (source->version)
-		version_close(live, source->version);
-	if (source->live >= 0)
-		close(source->live);
-	free(source->path);
-	free(source);
-}
-
-/* Free sources with a removed directory, after all of their files have been read. */
-static void drop_sources(struct wmk_read_live *live)
-{
-	for (struct live_trace **at = &live->sources; *at;) {
-		struct live_trace *source = *at;
-
-		if (source->is_there || source->n_leaves) {
-			at = &source->next;
-			continue;
-		}
-		*at = source->next;
-		source_free(live, source);
-	}
-}
-
-/* A trace that is just being created cannot be read yet: a later scan retries. */
-static int source_open(struct wmk_read_live *live, struct live_trace *source)
-{
-	bool is_fatal;
-	int err;
-
-	/* Watch the directory before the trace is opened, so that every later change wakes the reader. */
-	if (live->notes < 0 || inotify_add_watch(live->notes, source->path, WATCHED | IN_ONLYDIR) < 0)
-		live->is_blind = true;
-	err = version_open(live, source, &is_fatal);
-	if (err >= 0 || is_fatal)
-		return err;
-	if (!is_written(source) && ++source->n_failed == FAILURES_UNTIL_REPORT) {
-		wmk_error_add(err, "cannot read the trace '%.120s'", source->path);
-		tell(live, NULL, err);
-	}
-	wmk_error_clear();
-	return 0;
-}
-
-/*
- * Lock the writer's file `.live` while the trace is followed: the writer then writes sooner, and publishes the
- * low-water time. The reader cannot open a file `.live` of another user. A closed trace has no file `.live`.
- */
-static void live_lock(struct live_trace *source)
-{
-	int dir = source->live >= 0 ? -1 : open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (dir < 0)
-		return;
-	source->live = wmk_store_follow(dir);
-	close(dir);
-}
-
-void wmk_live_water(struct wmk_read_live *live)
-{
-	for (struct live_trace *source = live->sources; source; source = source->next)
-		if (wmk_store_followed_to(source->live, &source->water))
-			source->has_water = true;
-}
+/* maximum number of scans one after another while a rotation moves directories */
+#define SCANS 8u
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -389,18 +144,28 @@ static int scan_files(struct wmk_read_live *live, struct live_trace *source)
 	return err;
 }
 
-static int scan_path(struct wmk_read_live *live, const char *path, bool must)
+/* Open the new sources, and find their files. Sets has_moves. */
+static int open_sources(struct wmk_read_live *live)
 {
-	struct wmk_read_paths found = { NULL, 0, 0 };
-	int err = wmk_read_traces_find(path, &found);
+	int err = 0;
 
-	if (err < 0 && err != -ENOMEM && !must) {
-		wmk_error_clear();
-		err = 0;
+	live->has_moves = false;
+	wmk_live_drop_sources(live);
+	for (struct live_trace *source = live->sources; source && err >= 0; source = source->next) {
+		if (source->is_complete) {
+			if (source->version && !source->n_leaves)
+				wmk_live_close_version(live, source->version);
+			source->version = source->n_leaves ? source->version : NULL;
+			continue;
+		}
+		source->is_complete = source->is_moved && source->version;
+		if (!source->version)
+			err = wmk_live_open_source(live, source);
+		if (err >= 0 && source->version) {
+			wmk_live_lock_source(source);
+			err = scan_files(live, source);
+		}
 	}
-	for (uint32_t i = 0; i < found.n && err >= 0; i++)
-		err = source_add(live, found.paths[i], path);
-	wmk_read_paths_free(&found);
 	return err;
 }
 
@@ -408,29 +173,17 @@ int wmk_live_scan(struct wmk_read_live *live)
 {
 	const struct wmk_read_follow *follow = live->follow;
 	bool must = !live->scanned && (!follow->still || follow->still(follow->data) != WMK_READ_GO_ON);
-	int err = 0;
+	unsigned n = 0;
+	int err;
 
 	live->scanned = wmk_clock_monotonic();
-	for (struct live_trace *source = live->sources; source; source = source->next)
-		source->is_there = false;
-	for (unsigned i = 0; i < live->n_paths && err >= 0; i++)
-		err = scan_path(live, live->paths[i], must);
-	drop_sources(live);
-	for (struct live_trace *source = live->sources; source && err >= 0; source = source->next) {
-		if (source->is_complete) {
-			if (source->version && !source->n_leaves)
-				version_close(live, source->version);
-			source->version = source->n_leaves ? source->version : NULL;
-			continue;
-		}
-		source->is_complete = source->is_moved && source->version;
-		if (!source->version)
-			err = source_open(live, source);
-		if (err >= 0 && source->version) {
-			live_lock(source);
-			err = scan_files(live, source);
-		}
-	}
+	do {
+		do {
+			err = wmk_live_find_sources(live, must && n == 0);
+		} while (err >= 0 && live->has_moves && ++n < SCANS);
+		if (err >= 0)
+			err = open_sources(live);
+	} while (err >= 0 && live->has_moves && ++n < SCANS);
 	return err;
 }
 
@@ -442,7 +195,7 @@ void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf)
 	wmk_read_stream_close(leaf->stream);
 	leaf->stream = NULL;
 	leaf->got = WMK_READ_END;
-	version_leave(live, leaf->source, leaf->version);
+	wmk_live_leave_version(live, leaf->source, leaf->version);
 	leaf->version = NULL;
 }
 
@@ -494,19 +247,19 @@ static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 	int err = 0;
 
 	if (wmk_read_trace_has_grown(source->version->trace))
-		err = version_renew(live, source);
+		err = wmk_live_renew_version(live, source);
 	if (err < 0 || old == source->version)
 		return err;
 	live->ops.leaving(live->ops.data, leaf->stream);
 	err = wmk_read_stream_move(leaf->stream, source->version->trace, leaf->file);
 	leaf->stream->user = NULL;
 	if (err < 0) {
-		tell(live, leaf->stream, err);
+		wmk_live_report(live, leaf->stream, err);
 		return 0;
 	}
 	leaf->version = source->version;
 	leaf->version->n_leaves++;
-	version_leave(live, source, old);
+	wmk_live_leave_version(live, source, old);
 	return 0;
 }
 
@@ -519,7 +272,7 @@ static int renew_points(struct wmk_read_live *live, const struct live_stream *le
 	if (err >= 0 || err == -ENOMEM)
 		return err;
 	wmk_error_add(err, "the sync points of the clock of '%.120s' are damaged", trace->path);
-	tell(live, NULL, err);
+	wmk_live_report(live, NULL, err);
 	return 0;
 }
 
@@ -529,7 +282,7 @@ int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf)
 	struct stat st;
 
 	if (got < 0) {
-		tell(live, leaf->stream, got);
+		wmk_live_report(live, leaf->stream, got);
 		wmk_live_end(live, leaf);
 		return 0;
 	}
@@ -552,7 +305,7 @@ void wmk_live_close(struct wmk_read_live *live)
 		struct live_trace *source = live->sources;
 
 		live->sources = source->next;
-		source_free(live, source);
+		wmk_live_free_source(live, source);
 	}
 	free(live->followed);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_source.h - data structures of following (live.h): sources are directories with a trace; versions are the states
- * of a source's metadata; leaves are its stream files. Internal to live.c and live_files.c.
+ * of a source's metadata; leaves are its stream files. Internal to live.c, live_traces.c and live_files.c.
  */
 #ifndef WMK_READ_LIVE_SOURCE_H
 #define WMK_READ_LIVE_SOURCE_H
@@ -15,6 +15,13 @@ struct version {
 	uint32_t n_leaves;
 };
 
+/* A directory. A file system may give the inode number of a removed directory to a new one, which is younger. */
+struct directory_id {
+	uint64_t device, inode;
+	int64_t born_s;            /* the time of its creation; 0 if the file system does not store it */
+	uint32_t born_ns;
+};
+
 struct live_trace {
 	struct live_trace *next;
 	char *path;
@@ -22,8 +29,7 @@ struct live_trace {
 	 * The directory of the source. A rotation moves this directory to another path. The new directory at the old
 	 * path is another source. A directory that was moved gets no new records.
 	 */
-	dev_t device;
-	ino_t number;
+	struct directory_id id;
 	bool is_moved, is_complete;        /* is_complete, and all of its files are known */
 	const char *given;
 	struct version *version;   /* the newest; NULL: not opened yet */
@@ -78,10 +84,43 @@ struct wmk_read_live {
 	bool has_begun, is_given;  /* is_given: heap[0] was returned; the next call advances it first */
 	bool is_last;              /* return the present data, and end */
 	bool is_blind;             /* a directory is not watched by inotify */
+	bool has_moves;            /* a rotation may have moved directories during this scan */
 	int notes;                 /* the descriptor of inotify; -1: none */
 	/* monotonic: when the reader last polled files, scanned directories, and called `still` */
 	uint64_t looked, scanned, asked;
 };
+
+/* live_traces.c */
+
+/* Report damage of a stream, or of no stream (NULL), and clear the cause chain. */
+void wmk_live_report(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err);
+void wmk_live_close_version(struct wmk_read_live *live, struct version *version);
+/*
+ * One leaf stops using the version. If the version has no other leaf and is not the current version of the trace, it is
+ * closed.
+ */
+void wmk_live_leave_version(struct wmk_read_live *live, const struct live_trace *source, struct version *version);
+/*
+ * The metadata has grown: open the new version. After an error, the reader opens the metadata again when the metadata
+ * changes again, so each error is reported once.
+ */
+int wmk_live_renew_version(struct wmk_read_live *live, struct live_trace *source);
+/* Find the directories of all sources. `must`: without any trace, this call fails. Sets has_moves. */
+int wmk_live_find_sources(struct wmk_read_live *live, bool must);
+/* Open a new source. A trace that is just being created cannot be read yet: a later scan retries. Sets has_moves. */
+int wmk_live_open_source(struct wmk_read_live *live, struct live_trace *source);
+/*
+ * Lock the writer's file `.live` while the trace is followed: the writer then writes sooner, and publishes the
+ * low-water time. The reader cannot open a file `.live` of another user. A closed trace has no file `.live`.
+ */
+void wmk_live_lock_source(struct live_trace *source);
+/* Free the sources with a removed directory, after all of their files have been read. */
+void wmk_live_drop_sources(struct wmk_read_live *live);
+void wmk_live_free_source(struct wmk_read_live *live, struct live_trace *source);
+/* Read the low-water times of all traces. The next wmk_live_poll() finds all records before these times. */
+void wmk_live_water(struct wmk_read_live *live);
+/* Whether a writer has locked one of the traces, or has crashed a moment ago. */
+bool wmk_live_is_written(struct wmk_read_live *live);
 
 /* live_files.c */
 
@@ -95,14 +134,10 @@ int wmk_live_scan(struct wmk_read_live *live);
  * ended.
  */
 int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf);
-/* Read the low-water times of all traces. The next wmk_live_poll() finds all records before these times. */
-void wmk_live_water(struct wmk_read_live *live);
 /* The stream has ended. */
 void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf);
 /* Free the leaves with removed files. */
 void wmk_live_remove_ended(struct wmk_read_live *live);
-/* Whether a writer has locked one of the traces, or has crashed a moment ago. */
-bool wmk_live_is_written(struct wmk_read_live *live);
 void wmk_live_close(struct wmk_read_live *live);
 
 #endif

@@ -362,8 +362,20 @@ static bool has_metadata(int dir, unsigned depth)
 	return fstatat(dir, "metadata", &st, 0) == 0 && (depth == 0 || st.st_size > 0);
 }
 
+/*
+ * A hidden directory may be a copy that is being compressed. `.NAME` is a chunk with the name NAME, which a rotation
+ * closes now.
+ */
+static bool is_listed(const char *name, bool closing)
+{
+	uint64_t number;
+	time_t end;
+
+	return name[0] != '.' || (closing && wmk_chunk_name_parse(name + 1, &number, &end));
+}
+
 /* The sorted names of the directories in `dir`. */
-static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
+static int list_dirs(int dir, const char *path, bool closing, struct wmk_read_paths *names)
 {
 	DIR *again = open_again(dir);
 	int err = again ? 0 : wmk_error(-errno, "cannot list '%.240s'", path);
@@ -372,8 +384,7 @@ static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
 	while (err >= 0 && (entry = readdir(again))) {
 		struct stat st;
 
-		/* (a hidden directory may be a copy that is being compressed) */
-		if (entry->d_name[0] == '.')
+		if (!is_listed(entry->d_name, closing))
 			continue;
 		if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 			err = add_name(&names->paths, &names->n, &names->cap, entry->d_name);
@@ -385,7 +396,7 @@ static int list_dirs(int dir, const char *path, struct wmk_read_paths *names)
 	return err;
 }
 
-static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths *found)
+static int find(int dir, const char *path, unsigned depth, bool closing, struct wmk_read_paths *found)
 {
 	struct wmk_read_paths names = { NULL, 0, 0 };
 	int err = 0;
@@ -395,7 +406,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 			return wmk_error(-E2BIG, "too many traces: the maximum is %u", FIND_MAX);
 		err = add_name(&found->paths, &found->n, &found->cap, path);
 	} else if (depth < FIND_DEPTH)
-		err = list_dirs(dir, path, &names);
+		err = list_dirs(dir, path, closing, &names);
 	for (uint32_t i = 0; i < names.n && err >= 0; i++) {
 		int child = openat(dir, names.paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		size_t len = strlen(path);
@@ -407,7 +418,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 		if (asprintf(&below, "%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", names.paths[i]) < 0)
 			err = wmk_error(-ENOMEM, "no memory for a path below '%.240s'", path);
 		if (err >= 0) {
-			err = find(child, below, depth + 1, found);
+			err = find(child, below, depth + 1, closing, found);
 			free(below);
 		}
 		close(child);
@@ -416,7 +427,7 @@ static int find(int dir, const char *path, unsigned depth, struct wmk_read_paths
 	return err;
 }
 
-int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
+static int find_at(const char *path, bool closing, struct wmk_read_paths *found)
 {
 	const uint32_t before = found->n;
 	/* The lock keeps retention from deleting a closed chunk meanwhile, and reports a chunk that is deleted. */
@@ -425,7 +436,7 @@ int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
 	if (err < 0)
 		return err;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	err = dir < 0 ? -errno : find(dir, path, 0, found);
+	err = dir < 0 ? -errno : find(dir, path, 0, closing, found);
 	if (lock >= 0)
 		close(lock);
 	if (dir < 0 && (err == -ENOENT || err == -ENOTDIR))
@@ -440,6 +451,16 @@ int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
 				 "there is no trace in '%.240s': no directory at or below it has a file 'metadata'",
 				 path);
 	return err;
+}
+
+int wmk_read_traces_find(const char *path, struct wmk_read_paths *found)
+{
+	return find_at(path, false, found);
+}
+
+int wmk_read_traces_find_closing(const char *path, struct wmk_read_paths *found)
+{
+	return find_at(path, true, found);
 }
 
 void wmk_read_paths_free(struct wmk_read_paths *paths)

@@ -115,6 +115,8 @@ struct wmk_read_paths {
  * below the path.
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
+/* As wmk_read_traces_find(), but also the traces of a chunk that a rotation closes now: in archives/.NAME. */
+int wmk_read_traces_find_closing(const char *path, struct wmk_read_paths *found);
 /*
  * Fill an empty list with the sorted names of a trace's present stream files. `empty_too`: also files without a byte.
  */

@@ -9,8 +9,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -30,6 +32,8 @@ struct world {
 	const char *path;
 	enum wmk_read_still still;
 	unsigned n_damages, n_open, n_opened, n_left;
+	void (*on_opened)(void *data);     /* called after the first trace was opened */
+	void *data;
 };
 
 static enum wmk_read_still still(void *data)
@@ -47,9 +51,12 @@ static void damage(void *data, const struct wmk_read_stream *stream, int err)
 
 static int opened(void *data, struct wmk_read_trace *trace)
 {
+	struct world *w = data;
+
 	(void)trace;
-	((struct world *)data)->n_open++;
-	((struct world *)data)->n_opened++;
+	w->n_open++;
+	if (++w->n_opened == 1 && w->on_opened)
+		w->on_opened(w->data);
 	return 0;
 }
 
@@ -382,6 +389,80 @@ static void missing_directory_is_an_error_or_awaited(void **state)
 	world_close(&w);
 }
 
+/* A session with the trace "first", the open chunk "open", and the next chunk, which is not in the session yet. */
+struct session {
+	char path[64], closed[160];
+	struct grow_rig chunk[2];
+};
+
+static void move_trace(struct grow_rig *rig, const char *path)
+{
+	assert_int_equal(rename(rig->path, path), 0);
+	assert_true((size_t)snprintf(rig->path, sizeof(rig->path), "%s", path) < sizeof(rig->path));
+}
+
+/* A rotation moves the open chunk to `closed`, and the next chunk takes its place. */
+static void rotate(void *data)
+{
+	struct session *s = data;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s", s->chunk[0].path);
+	assert_int_equal(rename(path, s->closed), 0);
+	move_trace(&s->chunk[1], path);
+}
+
+static void rotate_after_the_scan(const char *chunk)
+{
+	struct session s = { .path = "/tmp/waymark-s-XXXXXX" };
+	char archives[80], closing[144], path[64];
+	uint8_t packet[RIG_PACKET];
+	struct world w;
+
+	world_open(&w, 0, true);
+	add(&w, "a", 0, 5, 1, 0);
+	assert_non_null(mkdtemp(s.path));
+	for (unsigned i = 0; i < 2; i++) {
+		rig_open(&s.chunk[i], true);
+		rig_append(&s.chunk[i], "a", packet, rig_packet(packet, 0, 10 * (i + 1), 2, 0));
+	}
+	snprintf(path, sizeof(path), "%s/first", s.path);
+	move_trace(&w.rig, path);
+	snprintf(path, sizeof(path), "%s/open", s.path);
+	move_trace(&s.chunk[0], path);
+	snprintf(archives, sizeof(archives), "%s/archives", s.path);
+	snprintf(closing, sizeof(closing), "%s/%s", archives, chunk);
+	snprintf(s.closed, sizeof(s.closed), "%s/open", closing);
+	assert_true(mkdir(archives, 0700) == 0 && mkdir(closing, 0700) == 0);
+	w.path = s.path;
+	w.on_opened = rotate;
+	w.data = &s;
+	world_follow(&w);
+	comes(&w, 5, 5, 10, 11, 20, 21);
+	w.still = WMK_READ_OVER;
+	assert_int_equal(comes_end(&w), 0);
+	snprintf(s.chunk[0].path, sizeof(s.chunk[0].path), "%s/moved", s.path);
+	assert_int_equal(rename(s.closed, s.chunk[0].path), 0);
+	rig_close(&s.chunk[0]);
+	rig_close(&s.chunk[1]);
+	world_close(&w);
+	assert_true(rmdir(closing) == 0 && rmdir(archives) == 0 && rmdir(s.path) == 0);
+}
+
+/* A rotation moves a chunk after the scan has found the chunk, and before the reader opens it. */
+static void chunk_that_a_rotation_moves_before_it_is_opened_is_read_once(void **state)
+{
+	(void)state;
+	rotate_after_the_scan("20261128T214455+0000-20261128T214555+0000-0");
+}
+
+/* The rotation has not finished: the directory of the closed chunk is still hidden. */
+static void chunk_that_a_rotation_closes_is_read_in_order(void **state)
+{
+	(void)state;
+	rotate_after_the_scan(".20261128T214455+0000-20261128T214555+0000-0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +475,8 @@ int main(void)
 		cmocka_unit_test(incomplete_packet_at_the_end_is_damage_if_not_written),
 		cmocka_unit_test(following_ends_after_the_selected_time),
 		cmocka_unit_test(missing_directory_is_an_error_or_awaited),
+		cmocka_unit_test(chunk_that_a_rotation_moves_before_it_is_opened_is_read_once),
+		cmocka_unit_test(chunk_that_a_rotation_closes_is_read_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
