@@ -46,7 +46,7 @@ static int read_line(const char *path, char *buf, size_t size)
 	return (int)strlen(buf);
 }
 
-/* True if the counter runs at a constant rate in all sleep and frequency states of the processor. */
+/* Return true if the processor's counter runs at a constant rate in all sleep and frequency states of the processor. */
 static bool counter_invariant(void)
 {
 #if defined(__x86_64__)
@@ -105,8 +105,8 @@ static uint64_t clock_now(clockid_t id)
 }
 
 /*
- * Read the counter and clock `id` at one moment: of 100 attempts, take the one with the shortest time between the two
- * readings of the counter.
+ * Read the counter and clock `id` as close together as possible. The function makes 100 attempts, and uses the attempt
+ * with the shortest time between two readings of the counter.
  */
 static void bracket(clockid_t id, uint64_t *counter, uint64_t *ns)
 {

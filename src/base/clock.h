@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Values are those of enum waymark_ring_clock. */
+/* The values equal those of enum waymark_ring_clock. */
 enum wmk_clock_kind { WMK_CLOCK_MONOTONIC = 0, WMK_CLOCK_COUNTER = 1, WMK_CLOCK_PLUGIN = 2 };
 #define WMK_CLOCK_KINDS 3
 
@@ -32,23 +32,24 @@ struct wmk_clock {
  * Reads sysfs. Never fails.
  */
 enum wmk_clock_kind wmk_clock_detect(void);
-/* Set only kind, name and description of a clock of this machine. */
+/* Set only the kind, the name and the description of a clock of this machine. */
 void wmk_clock_label(enum wmk_clock_kind kind, struct wmk_clock *clock);
 /*
- * Fill `clock` for `kind`: frequency, offset, precision. Takes a few milliseconds, and 50 more if the frequency must be
- * measured. Returns 0, or -errno with a cause chain.
+ * Fill `clock` for `kind`: frequency, offset, precision. The measurement takes a few milliseconds, and 50 more if the
+ * frequency must be measured. Returns 0, or -errno with a cause chain.
  */
 int wmk_clock_measure(enum wmk_clock_kind kind, struct wmk_clock *clock);
 
 /*
- * Set offset_s and offset from one reading: the clock had `value` at `real_ns` ns since 1970. The caller has set freq.
+ * Set offset_s and offset from one pair of values: the clock had `value` at `real_ns` ns since 1970. The caller has set
+ * freq.
  */
 void wmk_clock_set_offset(struct wmk_clock *clock, uint64_t value, uint64_t real_ns);
 /*
- * Return an upper bound of the skew between the counters of two CPUs, in cycles. Measures this CPU against up to 8
- * other CPUs of the thread's affinity mask. Returns 0 if the mask has no other CPU, or if no other CPU answers within
- * 10 ms. On a busy machine, the bound is larger but still valid. The function temporarily changes the affinity of the
- * calling thread.
+ * Return an upper bound of the skew between the counters of two CPUs, in cycles. The function measures this CPU against
+ * up to 8 other CPUs of the thread's affinity mask. Returns 0 if the affinity mask has no other CPU, or if no other CPU
+ * replies within 10 ms. On a busy machine, the bound is larger but still valid. The function temporarily changes the
+ * affinity of the calling thread.
  */
 uint64_t wmk_clock_skew(void);
 

@@ -12,8 +12,9 @@
 #include "base/clock.h"
 
 /*
- * Load the plug-in at `path`; it stays loaded. Returns 0, or -errno with a cause chain: the library cannot be loaded,
- * has no initialization function, rejects the version of the interface, or returns invalid values. Calls dlopen(3).
+ * Load the plug-in at `path`; the plug-in is never unloaded. Returns 0, or -errno with a cause chain: the library
+ * cannot be loaded, has no initialization function, rejects the version of the interface, or returns invalid values.
+ * Calls dlopen(3).
  */
 int wmk_clock_plugin_open(const char *path, struct waymark_clock_plugin *plugin);
 /* Describe the plug-in's clock: name, frequency, and the offset to real time, measured now. */

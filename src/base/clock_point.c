@@ -71,10 +71,10 @@ static uint64_t realtime_ns(void)
 
 /*
  * The readings are nested. The function reads, in this order: real time, CLOCK_MONOTONIC, the trace clock,
- * CLOCK_MONOTONIC, real time. The outer width is the difference between the two readings of real time. Half of the
- * outer width bounds the errors of monotonic_ns and real_ns. If real time is set between the readings, the width is
- * large or negative. A negative width is large as an unsigned number. wmk_clock_point_take() uses the attempt with the
- * smallest width, and so rejects attempts during which real time was set.
+ * CLOCK_MONOTONIC, real time. The outer width is the difference between the two readings of real time. Half of this
+ * outer width bounds the errors of monotonic_ns and real_ns. If real time is set between its two readings, the outer
+ * width is large or negative. The width is unsigned, so a negative width becomes a large number. wmk_clock_point_take()
+ * uses the attempt with the smallest width, and so rejects attempts during which real time was set.
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point)
 {

@@ -24,7 +24,7 @@
 #define WMK_CLOCK_POINT_BYTES 32u
 #define WMK_CLOCK_UUID 37u               /* with the NUL */
 
-/* The sync point was measured directly after real time was set, or after a resume from suspend. */
+/* The sync point was measured directly after real time was set, or after the machine resumed from suspend. */
 #define WMK_CLOCK_POINT_STEP 1u
 
 struct wmk_clock_point {
@@ -40,11 +40,11 @@ struct wmk_clock_point {
  * Returns 0, or -errno with a cause chain if the plug-in cannot be used.
  */
 int wmk_clocks_prepare(struct wmk_clocks *clocks);
-/* Store the UUID that the metadata declares for this clock; "": the clock has none. */
+/* Store the UUID that the metadata declares for this clock, or an empty string if the clock has no UUID. */
 void wmk_clocks_uuid(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, char uuid[WMK_CLOCK_UUID]);
 /*
- * Measure a point: of 16 attempts, the one with the shortest time between its first and its last reading. Takes a few
- * microseconds. The flags are 0. Any thread.
+ * Measure a sync point: the function makes 16 attempts, and uses the attempt with the shortest time between its first
+ * and its last reading. Takes a few microseconds. The flags are 0. Any thread.
  */
 void wmk_clock_point_take(const struct wmk_clocks *clocks, enum wmk_clock_kind kind, struct wmk_clock_point *point);
 
@@ -58,7 +58,9 @@ struct wmk_clock_head {
 };
 /* Returns the number of bytes: WMK_CLOCK_FILE_HEAD or WMK_CLOCK_RELAY_HEAD. */
 size_t wmk_clock_head_encode(const struct wmk_clock_head *head, uint8_t bytes[WMK_CLOCK_RELAY_HEAD]);
-/* `len`: size of the header, which selects the type of file. 0; -EPROTO: another type or version of file. */
+/*
+ * `len` is the size of the header, which determines the type of the file. 0; -EPROTO: another type or version of file.
+ */
 int wmk_clock_head_decode(const uint8_t *bytes, size_t len, struct wmk_clock_head *head);
 void wmk_clock_point_encode(const struct wmk_clock_point *point, uint8_t bytes[WMK_CLOCK_POINT_BYTES]);
 void wmk_clock_point_decode(const uint8_t bytes[WMK_CLOCK_POINT_BYTES], struct wmk_clock_point *point);

@@ -2,10 +2,11 @@
 /*
  * clock_skew.c - bound the difference between the counters of two CPUs.
  *
- * The calling thread and a thread on another CPU exchange messages. The caller reads its counter (a) and asks; the
- * other thread reads its counter (b) and answers; the caller reads its counter again (a'). The readings happen in the
- * order a, b, a'. So the other counter is ahead by at least b - a' and at most b - a. The narrowest interval of all
- * rounds bounds the skew. Every wait has a deadline. A CPU that misses the deadline is skipped.
+ * The calling thread and a thread on another CPU exchange messages. The caller reads its counter (a) and sends a
+ * message; the other thread reads its counter (b) and replies; the caller reads its counter again (a'). The readings
+ * happen in the order a, b, a'. The counter of the other CPU is therefore ahead by at least b - a' and at most b - a.
+ * The narrowest interval of all exchanges bounds the skew. Every wait has a deadline. A CPU that misses the deadline is
+ * skipped.
  */
 #include "base/clock.h"
 
@@ -36,8 +37,8 @@ static bool pin(int cpu)
 }
 
 /*
- * Wait until `ball->turn` is `turn`. Returns false at the deadline. Yields regularly, because the other thread may need
- * this CPU on a busy machine.
+ * Wait until `ball->turn` is `turn`. Returns false at the deadline. The function yields the CPU regularly, because the
+ * other thread may need this CPU on a busy machine.
  */
 static bool turn_wait(struct ball *ball, unsigned turn)
 {
@@ -66,7 +67,7 @@ static void *answer(void *data)
 	return NULL;
 }
 
-/* Return an upper bound of the skew between this CPU and `cpu`, in cycles; 0 if `cpu` did not answer. */
+/* Return an upper bound of the skew between this CPU and `cpu`, in cycles; 0 if the thread on `cpu` did not reply. */
 static uint64_t skew_with(int cpu)
 {
 	struct ball ball = { .cpu = cpu, .deadline = wmk_clock_monotonic() + LIMIT_NS };

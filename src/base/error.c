@@ -3,9 +3,9 @@
  * error.c - the per-thread chain of causes (see error.h).
  *
  * A thread without an error uses 8 bytes of initial-exec thread-local storage: one pointer. libwaymark is also loaded
- * by dlopen(3), where a whole chain would exceed the loader's reserve of static TLS. Lazily allocated TLS is excluded,
- * because the helper thread must not enter the loader's allocator. The first error allocates the chain; if that fails,
- * the error has no message.
+ * by dlopen(3), where a whole chain would exceed the loader's reserve of static TLS. Lazily allocated thread-local
+ * storage cannot be used, because the helper thread must not enter the loader's allocator. The first error allocates
+ * the chain; if that fails, the error has no message.
  */
 #include "base/error.h"
 
@@ -37,8 +37,8 @@ static void make_key(void)
 }
 
 /*
- * Make `fresh` the chain of this thread. If `fresh` cannot be registered for the end of the thread, it is freed, and
- * the thread has no chain.
+ * Make `fresh` the chain of this thread. If the destructor of `fresh` at thread exit cannot be registered, the function
+ * frees `fresh`, and the thread has no chain.
  */
 static void chain_set(struct wmk_error_chain *fresh)
 {
@@ -203,8 +203,8 @@ const char *wmk_error_get(unsigned index)
 }
 
 /*
- * Return the C library's text for the innermost error, or NULL if it adds nothing: messages with EINVAL or EPROTO
- * already describe the error.
+ * Return the C library's text for the innermost error. Returns NULL if the text adds nothing: messages with EINVAL or
+ * EPROTO already describe the error.
  */
 static const char *system_words(void)
 {

@@ -17,15 +17,16 @@
 	(WMK_SIGNAL(SIGSEGV) | WMK_SIGNAL(SIGBUS) | WMK_SIGNAL(SIGFPE) | WMK_SIGNAL(SIGILL) | WMK_SIGNAL(SIGTRAP) |    \
 	 WMK_SIGNAL(SIGSYS))
 /*
- * The C library's signals to cancel a thread and to run setuid() in all threads. A thread that waits until other
- * threads have handled such a signal may hold locks of the C library.
+ * The C library's internal signals to cancel a thread, and to run setuid() in all threads. A thread that waits until
+ * other threads have handled one of these signals may hold locks of the C library.
  */
 #define WMK_SIGNAL_CANCEL 32
 #define WMK_SIGNAL_SETID 33
 
 /*
- * Fill *set with all signals except the faults above. A daemon's threads block this set, so that its main thread
- * receives these signals. Faults stay unblocked: ring/file.h handles one of them.
+ * Fill *set with all signals except the fault signals (WMK_SIGNALS_FAULTS). A daemon's threads block this set, so that
+ * its main thread receives these signals. The fault signals stay unblocked, because the code of ring/file.h handles
+ * SIGBUS.
  */
 static inline void wmk_signals_of_others(sigset_t *set)
 {

@@ -23,8 +23,8 @@ static inline uint64_t wmk_hash_bytes(uint64_t hash, const void *bytes, size_t l
 }
 
 /*
- * Combine both halves of the product by XOR, so that each input bit affects the whole result (as in wyhash by W. Yi et
- * al.).
+ * Combine both halves of the product by XOR, so that each input bit affects the whole result (as in wyhash, by Wang Yi
+ * and others).
  */
 static inline uint64_t wmk_hash_fold(uint64_t a, uint64_t b)
 {
@@ -47,8 +47,8 @@ static inline uint64_t wmk_hash_keyed(uint64_t hash, const uint64_t key[2], cons
 		hash = wmk_hash_fold(hash ^ word, key[0] | 1) + key[1];
 	}
 	/*
-	 * The remaining bytes fill less than a word, so the last byte of the word is free. The last byte stores the low
-	 * byte of the length.
+	 * The remaining bytes fill less than a word, so the last byte of this word is free, and stores the low byte of
+	 * the length.
 	 */
 	word = 0;
 	memcpy(&word, at, len);

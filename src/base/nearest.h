@@ -25,15 +25,15 @@ struct wmk_nearest {
 
 void wmk_nearest_init(struct wmk_nearest *near, const char *word);
 /*
- * Consider `name` as a match. The caller owns `name`, and keeps `name` longer than *near. Distant and repeated names
- * are ignored.
+ * Consider `name` as a match. The caller owns `name`, and keeps `name` longer than *near. The function ignores distant
+ * names and repeated names.
  */
 void wmk_nearest_offer(struct wmk_nearest *near, const char *name);
 /* The names, joined by ", ". Returns `buf`. */
 const char *wmk_nearest_text(const struct wmk_nearest *near, char *buf, size_t size);
 /*
  * Return the edit distance of two names: the least number of letters to insert, delete, replace, or swap with the next
- * letter. Ignores case; only the first 64 bytes count.
+ * letter. The comparison ignores case, and uses only the first 64 bytes of each name.
  */
 unsigned wmk_nearest_distance(const char *a, const char *b);
 

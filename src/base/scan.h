@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scan.h - a part of a text that a parser consumes from its beginning. struct wmk_scan has a pointer to the end of the
- * text. So the text needs no final NUL, and the functions never read beyond the end.
+ * text. The text therefore needs no final NUL, and the functions never read beyond the end of the text.
  *
  *     struct wmk_scan scan = { line, line + len };
  *     if (wmk_scan_take(&scan, "offset:") && wmk_scan_number(&scan, 10, UINT32_MAX, &offset)) ...
@@ -55,7 +55,7 @@ static inline void wmk_scan_trim(struct wmk_scan *scan)
 		scan->end--;
 }
 
-/* True if the rest of the text equals `word`. */
+/* True if the unread rest of the text equals `word`. */
 static inline bool wmk_scan_is(const struct wmk_scan *scan, const char *word)
 {
 	return wmk_scan_len(scan) == strlen(word) && memcmp(scan->at, word, strlen(word)) == 0;
@@ -72,7 +72,10 @@ static inline bool wmk_scan_take(struct wmk_scan *scan, const char *word)
 	return true;
 }
 
-/* Consume the text up to and including `c`, and set *head to the part before it. Returns false if there is no `c`. */
+/*
+ * Consume the text up to and including `c`, and set *head to the part before it. Returns false if the text does not
+ * contain `c`.
+ */
 static inline bool wmk_scan_cut(struct wmk_scan *scan, char c, struct wmk_scan *head)
 {
 	const char *at = memchr(scan->at, c, wmk_scan_len(scan));

@@ -42,8 +42,8 @@ static enum action action_parse(const char *s, size_t len)
 }
 
 /*
- * Parse one "name=action[:after[:arg]]" of `len` bytes. Ignores an invalid item; the test that depends on it then
- * fails.
+ * Parse one "name=action[:after[:arg]]" of `len` bytes. The function ignores an invalid item; a test that depends on
+ * this item then fails.
  */
 static void point_parse(const char *s, size_t len)
 {

@@ -2,11 +2,12 @@
 /*
  * testpoint.h - named points where a test can delay, stop, signal or kill the process, to widen race windows.
  *
- * Compiled in only with -DWMK_TESTPOINTS (a separate test build). The environment defines the action of a point:
+ * Test points are compiled in only with -DWMK_TESTPOINTS (a separate test build). The environment defines the action of
+ * a point:
  *
  *     WMK_TESTPOINT="name=action[:after[:arg]],..."
  *
- * The first `after` hits of the point have no effect (default 0). Actions:
+ * The first `after` hits of a test point have no effect (default 0). Actions:
  * - kill: SIGKILL to the process, once;
  * - stop: SIGSTOP to the process, once;
  * - delay: a sleep at every later hit (arg: microseconds, default 1000);
@@ -14,9 +15,9 @@
  *
  * Async-signal-safe, any thread, preserves errno.
  *
- * In the recording path and in the consumer daemon, a point is placed between two side effects that other processes can
- * see. A restartable sequence (rseq(2)) cannot call a function, so it cannot contain a point. Restartable sequences
- * have "windows" instead of points (see arch/).
+ * In the recording path and in the consumer daemon, a test point is placed between two side effects that other
+ * processes can see. A restartable sequence (rseq(2)) cannot call a function, so a restartable sequence cannot contain
+ * a test point. The code in arch/ gives tests a different mechanism in restartable sequences ("windows").
  */
 #ifndef WMK_BASE_TESTPOINT_H
 #define WMK_BASE_TESTPOINT_H

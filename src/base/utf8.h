@@ -12,8 +12,8 @@
 
 /*
  * Decode the character at `text`; `len` (>= 1) bytes can be read. Stores the code of the character and returns its
- * number of bytes. Returns 0 if it is invalid: overlong, a surrogate, above U+10FFFF, truncated. If the text ends in a
- * NUL, `len` may be WMK_UTF8_MAX: nothing after the NUL is read.
+ * number of bytes. Returns 0 if the character is invalid: overlong, a surrogate, above U+10FFFF, truncated. If the text
+ * ends in a NUL, `len` may be WMK_UTF8_MAX: nothing after the NUL is read.
  */
 static inline size_t wmk_utf8_next(const char *text, size_t len, uint32_t *code)
 {
