@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	} else {
 		err = 0;
 	}
-	/* Each ring set needs a descriptor, each stream two or three. */
+	/* Each ring set needs one descriptor, and each stream needs two or three. */
 	wmk_descriptor_limit_raise();
 	obey_quotas();
 	if (err >= 0)

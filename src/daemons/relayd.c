@@ -131,7 +131,7 @@ static int parse(int argc, char **argv, struct relayd_args *args)
 	return optind == argc && args->output ? 0 : -1;
 }
 
-/* The default file may be absent. */
+/* The default configuration file of the relay may be absent. */
 static int read_conf(const struct relayd_args *args, struct wmk_relay_conf *conf)
 {
 	int err = wmk_relay_conf_read(args->conf ? args->conf : WAYMARK_RELAY_CONF, conf);

@@ -165,8 +165,8 @@ static int limits_load(const struct options *options, struct wmk_limits *limits)
 /*
  * Reserve the first 64 descriptors, so that no descriptor from an application is among them. The thread that starts the
  * consumer daemon unshares its descriptor table, and closes all descriptors above stdio
- * (sessiond/consumer_link_start.c). The kernel copies descriptor tables in words of 64 descriptors (dup_fd()). So the
- * thread gets copies of the first 64 descriptors, and closes these copies.
+ * (sessiond/consumer_link_start.c). The kernel copies descriptor tables in words of 64 descriptors (dup_fd()). The
+ * thread that unshares therefore gets copies of the first 64 descriptors, and closes these copies.
  */
 static void keep_low_numbers(struct wmk_sessiond_rundir_starter *starter)
 {
