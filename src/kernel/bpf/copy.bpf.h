@@ -9,8 +9,9 @@
 #include "maps.bpf.h"
 
 /*
- * Bounds a size so that the verifier accepts it. Without the barrier, clang could compare one register and use another
- * register with the same value. Older verifiers (Linux 6.1) do not know that both registers have the same value.
+ * Limits a size so that the verifier accepts the size. Without the barrier, clang could compare one register and use
+ * another register with the same value. Older verifiers (Linux 6.1) do not know that both registers have the same
+ * value.
  */
 static __always_inline __u64 bounded(__u64 size)
 {
@@ -51,7 +52,7 @@ static __always_inline void copy_bytes(struct wmk_syscalls_part *part, __u8 *to,
 	else
 		n = len;
 	if (bpf_probe_read_user(to, bounded(n), (const void *)from) != 0) {
-		/* Only the next page may be missing: copy up to its beginning. */
+		/* Only the next page may be missing: the function copies up to the beginning of that page. */
 		__u32 left = 4096 - (from & 4095);
 
 		part->flags |= WMK_SYSCALLS_PART_UNREADABLE;
@@ -80,7 +81,7 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 
 /*
  * Copies a text of an argv to the part at `at`, behind the `used` bytes that the part has already. Returns the new
- * number of used bytes, with TEXT_... flags.
+ * number of used bytes, with the flags TEXT_CUT and TEXT_UNREADABLE. flags.
  */
 __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32 max)
 {
@@ -105,7 +106,7 @@ __noinline int copy_one_text(__u32 slot, __u32 at, __u32 used, __u64 text, __u32
 		flags = TEXT_CUT;
 		n = max + 1;
 	}
-	/* The last text may exceed WMK_SYSCALLS_STRINGS_ROOM; the part has spare room for it. */
+	/* The last text may exceed WMK_SYSCALLS_STRINGS_ROOM; the part has spare room for this text. */
 	used += n;
 	to[(used - 1) & (2 * WMK_SYSCALLS_STRINGS_ROOM - 1)] = 0;
 	return used | flags;
@@ -209,7 +210,7 @@ static __always_inline void copy_vectors(struct wmk_syscalls_part *part, __u32 s
 
 /*
  * A count of elements has 32 bits; the upper half of its register is undefined. A length in bytes may have 64 bits. A
- * length of more than 32 bits becomes the largest 32-bit number: a part is much shorter.
+ * length above UINT32_MAX becomes UINT32_MAX, because the limit of a part is much smaller.
  */
 static __always_inline __u64 length_of(__u64 count, __u16 unit)
 {
@@ -262,8 +263,8 @@ static __always_inline int copy_by_plan(struct wmk_syscalls_part *part, const st
 
 /*
  * Copies part `which` to byte `at` of the record. A value of `which` from WMK_SYSCALLS_PARTS on selects a part of the
- * entry: the exit record retries this part. Returns the offset of the next part. All arguments are numbers, so that the
- * verifier checks the function once.
+ * entry record that the exit record retries. Returns the offset of the next part. All arguments are numbers, so that
+ * the verifier checks the function once.
  */
 __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32 at)
 {
@@ -294,8 +295,8 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 	from = scratch->args[copy->arg];
 	count = scratch->args[copy->len_arg];
 	/*
-	 * The part is built in the map `scratches`: the verifier tracks no values in maps, and so has fewer states to
-	 * check.
+	 * The part is built in the map `scratches`, because the verifier then has fewer states to check: the verifier
+	 * tracks no values in maps.
 	 */
 	part = (struct wmk_syscalls_part *)(scratch->record + at);
 	*part = (struct wmk_syscalls_part){ .arg = copy->arg };

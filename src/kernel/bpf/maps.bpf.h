@@ -19,7 +19,7 @@ struct ring {
 	__uint(max_entries, 4096);
 };
 
-/* The ring of each CPU; several CPUs may share one. */
+/* The ring of each CPU; several CPUs may share one ring. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -28,8 +28,8 @@ struct {
 } rings SEC(".maps");
 
 /*
- * Followed processes, by tgid. A new thread needs no entry. A thread that takes over the leader's number (execve) stays
- * in the process, so the entry stays valid.
+ * Followed processes, by tgid. A new thread of a followed process needs no new entry. A thread that takes over the
+ * leader's number (execve) stays in the process, so the entry of the process stays valid.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -72,9 +72,9 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Running system calls, by tid, if a page of an argument was missing at entry. Usually the page is missing because a
- * new process has not yet read a constant of its program. The system call loads the page, and the BPF program copies
- * the argument at exit. `n_late` counts the entries of the map; while it is 0, exits skip the look-up.
+ * Running system calls, by tid, for which a page of an argument was missing at entry. Usually the page is missing
+ * because a new process has not yet read a constant of its program. The system call loads the page, and the BPF program
+ * copies the argument at exit. `n_late` counts the entries of the map; while `n_late` is 0, exits skip the look-up.
  */
 struct late {
 	__u16 number;

@@ -109,7 +109,7 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 
 	/*
 	 * Without the mask below, the verifier rejects the access to the array. The barrier prevents the compiler from
-	 * removing the mask as redundant.
+	 * removing this mask as redundant.
 	 */
 	__asm__ __volatile__("" : "+r"(index));
 	index &= WMK_SYSCALLS_NUMBERS - 1;
@@ -119,26 +119,26 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 }
 
 /*
- * Returns the index of a number in the tables. One comparison is enough, because a negative number is a large unsigned
- * number.
+ * Returns the index of a system call number in the tables. One comparison is enough, because a negative number is a
+ * large unsigned number.
  */
 static __always_inline __u32 index_of(long number)
 {
 	return (unsigned long)number < WMK_SYSCALLS_NUMBERS ? number : WMK_SYSCALLS_OTHER;
 }
 
-/* Bytes of a record in a ring, with its header. */
+/* Returns the size of a record in a ring, header included, in bytes. */
 static __always_inline __u64 whole_size(__u64 size)
 {
 	return (size + BPF_RINGBUF_HDR_SZ + 7) & ~(__u64)7;
 }
 
 /*
- * Wakes the reader when this record lets the ring cross a multiple of the wake-up threshold. `before`: unread bytes
- * before the record. If several CPUs write to one ring, `before` contains the records of other CPUs. So the ring may
- * cross a multiple of the threshold without a wake. A reader that waits for the first record sets threshold 0. With
- * threshold 0, each record wakes the reader, because CPUs that share a ring cannot decide which record is the first.
- * The reader changes the threshold after a wake.
+ * Wakes the reader if this record makes the ring cross a multiple of the wake-up threshold. `before`: unread bytes
+ * before the record. If several CPUs write to one ring, `before` contains the records of other CPUs. The ring may then
+ * cross a multiple of the threshold without a wake. A reader that waits for the first record sets the threshold 0. With
+ * the threshold 0, each record wakes the reader, because CPUs that share a ring cannot determine which record is the
+ * first. The reader changes the threshold after a wake.
  */
 static __always_inline __u64 wake_flags(__u64 before, __u64 size)
 {
@@ -147,7 +147,7 @@ static __always_inline __u64 wake_flags(__u64 before, __u64 size)
 	return at == 0 || before / at != (before + whole_size(size)) / at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
-/* Submits a record that was reserved: the unread bytes include this record. */
+/* Submits a reserved record: the unread bytes of the ring already include this record. */
 static __always_inline void submit(void *ring, void *record, __u64 size)
 {
 	bpf_ringbuf_submit(record, wake_flags(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) - whole_size(size), size));
@@ -430,7 +430,7 @@ int BPF_PROG(wmk_signal, int number, const void *info)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	/* SEND_SIG_NOINFO and SEND_SIG_PRIV (0, 1) are no pointers: no siginfo exists. */
+	/* SEND_SIG_NOINFO and SEND_SIG_PRIV (0, 1) are not pointers: no siginfo exists. */
 	if ((__u64)info > 1 && is_followed(task->tgid))
 		send_task(task, WMK_SYSCALLS_IS_SIGNAL, info, WMK_SYSCALLS_ARGS);
 	return 0;
@@ -458,9 +458,9 @@ int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 }
 
 /*
- * The process number is free for reuse only after the last thread has run this program. `live` is 0 once all threads
- * have begun to exit, but some threads may not have run this program yet. If the exit of each thread is recorded, the
- * process is followed until wmk_task_free().
+ * The process number is free for reuse only after the last thread has run this program. `live` becomes 0 once all
+ * threads have begun to exit, but some of these threads may not have run this program yet. If the exit of each thread
+ * is recorded, the process is followed until wmk_task_free().
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wmk_task_exit, struct task_struct *task)
@@ -479,7 +479,7 @@ int BPF_PROG(wmk_task_exit, struct task_struct *task)
 	return 0;
 }
 
-/* The process has disappeared completely: its first thread is freed last. */
+/* The whole process has ended, because the kernel frees the first thread of a process last. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(wmk_task_free, struct task_struct *task)
 {

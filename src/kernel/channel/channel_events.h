@@ -30,7 +30,7 @@ struct wmk_kreader_filters {
 	bool is_set, changing;
 };
 
-/* A declared event: its records are converted. */
+/* A declared event: the reader converts records of this event. */
 struct wmk_kreader_event {
 	struct wmk_kevent *event;
 	uint32_t id;
@@ -58,9 +58,9 @@ struct wmk_kreader {
 
 /*
  * cpu_stream.c: returns how many records the trace lags behind the `read` records of the kernel. The last packet of the
- * trace has position `place` and ends at `end_ts`. The kernel returns the last page again: this page has the last
- * `again` of the `read` records and begins at the time `begin_ts`. If the trace lags by more than `again` records, the
- * result is at least `again`, but can be less than the lag.
+ * trace has position `place` and ends at `end_ts`. The kernel returns the last page again: this returned page has the
+ * last `again` of the `read` records, and begins at the time `begin_ts`. If the trace lags by more than `again`
+ * records, the result is at least `again`, but can be less than the lag.
  */
 uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint64_t again, uint64_t begin_ts);
 

@@ -163,7 +163,7 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 	/*
 	 * If a module is unloaded and loaded again, the module's event gets another number. The reader skips records
 	 * with the new number until the channel is opened again. If another event gets the old number, the reader
-	 * converts the records of that event as the old event.
+	 * converts the records of this other event as records of the unloaded event.
 	 */
 	reader->by_type[event->kernel_id] = reader->n_events;
 	return 0;

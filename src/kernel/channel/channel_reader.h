@@ -11,10 +11,10 @@
  *     wmk_kstream_open(reader, cpu, &source);                    a source of packets (ring/packet_source.h)
  *
  * The reader skips records of undeclared events and records that a filter rejects. Skipped records count as processed,
- * not as lost. The reader also skips records of the tracer's own threads (own_pids.h), with two exceptions. Events of
- * `sched` and `task` stay, because each switch on a CPU must begin with the task that the previous switch announced.
- * Records made in an interrupt stay, because an interrupt belongs to no thread. A stream returns the same packet again
- * until the packet is released.
+ * not as lost. The reader also skips records of the tracer's own threads (own_pids.h), with two exceptions. The reader
+ * keeps records of `sched` and `task` events, because each switch on a CPU must begin with the task to which the
+ * previous switch changed. The reader keeps records made in an interrupt, because an interrupt belongs to no thread. A
+ * stream returns the same packet again until the packet is released.
  *
  * The position of a packet encodes two counts at the end of the packet: processed kernel records, and records in the
  * trace (cpu_stream.c). The trace stores the position with the packet (wmk_ctf_packet.ring_position). Another process
@@ -59,15 +59,15 @@ int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kread
 void wmk_kreader_close(struct wmk_kreader *reader);
 /*
  * Declares an event, or a system call that BPF records (syscall_reader.h). Repeating a declaration has no effect.
- * `system` "": an event of the state dump (statedump.h), for wmk_kreader_dumper(). -EEXIST: the event has another id.
- * -ENOENT: no such event.
+ * An empty `system` selects an event of the state dump (statedump.h), for wmk_kreader_dumper(). -EEXIST: the event has
+ * another id. -ENOENT: no such event.
  */
 int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char *name, uint32_t id);
 /*
  * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter still
- * applies to records that the kernel made before the call. `changing`: the kernel's own filter is about to change as
- * well. During this change, the reader keeps a record if the new or the previous program accepts the record. A call
- * without `changing` ends the change. Repeating a call has no effect. -ENOENT: no such event.
+ * applies to records that the kernel made before the call. `changing` is true if the kernel's own filter is about to
+ * change as well. During this change, the reader keeps a record if the new or the previous program accepts the record.
+ * A call without `changing` ends the change. Repeating a call has no effect. -ENOENT: no such event.
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,
 		       size_t len, bool changing);

@@ -2,13 +2,13 @@
 /*
  * cpu_stream.c - one CPU of a kernel channel: converts pages of the kernel's buffer to packets.
  *
- * Mapped buffers: a packet contains the new records of one page, and the page is given back when the packet has been
- * written. A process that resumes after a crash therefore gets the page again. The record count in the trace's last
- * packet shows which records of this page are in the trace. Buffers that are not mapped: the kernel no longer has a
- * page once this process has read the page. A packet then contains the records of as many pages as fit. If no other
- * process resumes the streams (`alone`), the reader reads pages instead of mapping them. Reading costs less, because
- * the kernel exchanges a full page in constant time. For a mapped page, the kernel walks all records with interrupts
- * disabled.
+ * Mapped buffers: a packet contains the new records of one page, and the reader returns the page to the kernel after
+ * the packet is written. A process that resumes after a crash therefore receives an unwritten page again. The record
+ * count in the trace's last packet shows which records of this page are in the trace. Buffers that are not mapped: once
+ * this process has read a page, the kernel's buffer no longer contains the page. A packet of such a buffer contains the
+ * records of as many pages as fit. If no other process resumes the streams (`alone`), the reader reads pages instead of
+ * mapping them. Reading a page costs less than mapping it, because the kernel exchanges a full page in constant time.
+ * For a mapped page, the kernel iterates over all records with interrupts disabled.
  *
  * The position of the stream counts processed kernel records: records in the trace and unwanted records. Records that a
  * crashed reader took and did not write (`unread`) are not counted. The number of missing records is therefore the
@@ -16,11 +16,11 @@
  *
  *     records in the trace, 40 bits │ records processed, 24 bits
  *
- * The lower 24 bits of the position only show which part of a returned page is processed. No packet contains pages
- * without wanted records, so the position of the last packet can lag behind the kernel's count by any number of
- * records. If this lag reaches 2^24 records, the lower 24 bits can wrongly denote a position within the returned page.
- * The reader detects the wrong position by times: the returned page is newer than all records of the trace. The upper
- * 40 bits wrap after 2^40 records of one CPU; after a crash, the counts of a channel with so many records are too low.
+ * The lower 24 bits of the position only show which part of a returned page is processed. Pages without wanted records
+ * are in no packet, so the position of the last packet can lag behind the kernel's count without a limit. If this lag
+ * reaches 2^24 records, the lower 24 bits can wrongly denote a position within the returned page. The reader detects
+ * the wrong position, because the returned page is newer than all records of the trace. The upper 40 bits wrap after
+ * 2^40 records of one CPU; after a crash, the counts of a channel with so many records are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ struct wmk_kstream {
 	bool ready;                      /* returned, not released */
 	struct wmk_error_chain *failed;  /* error after the gathered records: returned after their packet */
 	struct wmk_packet packet;
-	/* The page that is being copied. */
+	/* The kernel page from which the stream copies records. */
 	struct wmk_kpart part;
 	struct wmk_kpage page;
 	bool has_page;
@@ -123,8 +123,8 @@ static uint64_t since(uint64_t now, uint64_t base)
 }
 
 /*
- * A channel in overwrite mode loses its oldest records, and a channel in discard mode its newest records. A channel has
- * one of the two modes, so both counts subtract the same base `base_lost`.
+ * A channel in overwrite mode loses its oldest records, and a channel in discard mode loses its newest records. A
+ * channel has one of the two modes, so both counts subtract the same base `base_lost`.
  */
 static uint64_t stream_lost(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES])
 {
@@ -417,8 +417,8 @@ uint64_t wmk_kplace_behind(uint64_t place, uint64_t end_ts, uint64_t read, uint6
 }
 
 /*
- * Resumes the stream of an earlier process; `last` is the last packet of this process in the trace. Records that the
- * earlier process took but did not write count as lost, unless the kernel returns these records again. -ESTALE: the
+ * Resumes the stream of an earlier process; `last` is the last packet of the earlier process in the trace. Records that
+ * the earlier process took but did not write count as lost, unless the kernel returns these records again. -ESTALE: the
  * buffer has been emptied since.
  */
 static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
@@ -473,7 +473,7 @@ static int stream_clear(struct wmk_source *source, uint64_t *position, uint64_t 
 
 /* ── chunks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Records that the kernel has counted belong to the chunk. `ts` is the time of the last record only after the drain. */
+/* The chunk contains all records that the kernel has counted. `ts` is the last record's time only after the drain. */
 static int stream_chunk_cut(struct wmk_source *source, struct wmk_ring_cut *cut)
 {
 	struct wmk_kstream *stream = stream_of(source);
@@ -525,7 +525,7 @@ static uint64_t stream_raise_floor(struct wmk_source *source)
 	return wmk_kreader_now(stream_of(source)->reader);
 }
 
-/* The first call changes all CPUs of the instance. The kernel tests for records when poll() begins. */
+/* The first call sets the wake-up mode of all CPUs. The kernel tests for records when poll() begins. */
 static int stream_arm(struct wmk_source *source, bool first)
 {
 	const struct wmk_kstream *stream = stream_of(source);

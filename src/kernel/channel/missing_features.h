@@ -6,11 +6,11 @@
  *     wmk_kmissing_text(&lacks, WMK_KFEATURE_KPROBES, words, sizeof(words))           "the kernel's functions cannot be
  *                                                                                     probed: it is built without ..."
  *
- * The test tries each feature as Waymark uses the feature, in an instance that the test creates and removes. A list of
- * features would not suffice: a kernel can list a feature and refuse it (lockdown, a container, a security module). The
- * test does not affect the recordings of other processes. The test takes about 10 ms. With `arguments`, the test also
- * loads the BPF program, and the kernel's verifier can need a second. The caller omits `arguments` if it knows the
- * result. Any thread, one at a time in a process.
+ * The test uses each feature in the same way as the tracer, in a tracefs instance that the test creates and removes. A
+ * list of features would not suffice: a kernel can list a feature and deny its use (lockdown, a container, a security
+ * module). The test does not affect the recordings of other processes. The test takes about 10 ms. With `arguments`,
+ * the test also loads the BPF program; the kernel's verifier can run for about one second. The caller omits `arguments`
+ * if it knows the result. Any thread may run the test, but only one thread of a process at a time.
  */
 #ifndef WMK_KERNEL_MISSING_FEATURES_H
 #define WMK_KERNEL_MISSING_FEATURES_H
@@ -23,8 +23,9 @@
 
 enum wmk_kfeature {
 	/*
-	 * An instance with the trace's clock. The feature also counts as missing if this process runs outside of the
-	 * initial PID namespace: the process numbers of kernel records belong to the initial PID namespace.
+	 * This feature is a tracefs instance that uses the trace's clock. The feature also counts as missing if this
+	 * process runs outside of the initial PID namespace, because the process numbers of kernel records belong to
+	 * the initial PID namespace.
 	 */
 	WMK_KFEATURE_INSTANCE,
 	WMK_KFEATURE_SYSCALLS,
@@ -52,8 +53,8 @@ int wmk_kmissing_find(const struct wmk_tracefs *tracefs, const char *instance_na
 bool wmk_kmissing_text(const struct wmk_kmissing *lacks, enum wmk_kfeature which, char *words, size_t size);
 
 /*
- * Runs the tests that need only files below two directories: `root` of tracefs and `instance` (-1: none). `btf`: the
- * file of type information. Public for unit tests.
+ * Runs the tests that need only files below two directories: `root` (the root of tracefs) and `instance` (-1: none).
+ * `btf`: the file of type information. Public for unit tests.
  */
 void wmk_kmissing_try_files(int root, int instance, const char *btf, struct wmk_kmissing *lacks);
 

@@ -4,8 +4,8 @@
  *
  * A channel that records one process has a tracefs instance. The instance's file set_event_pid lists the threads of the
  * process and of its descendants. The kernel keeps set_event_pid up to date as long as the instance exists. While the
- * BPF program is attached, it follows new processes itself. syscall_follow.c reads set_event_pid to find the processes
- * that began before the program was attached.
+ * BPF program is attached, the program adds new child processes itself. syscall_follow.c reads set_event_pid to find
+ * the processes that began before the program was attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,7 @@ int wmk_syscall_set_follow(const struct wmk_kreader *reader)
 	int err = found ? 1 : wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 
 	/*
-	 * A process that is not followed yet may start another process: the next read of the file finds the new
+	 * A process that is not followed yet may start another process: the next read of the file returns the new
 	 * process.
 	 */
 	for (unsigned i = 0; i < PASSES && err > 0; i++)

@@ -14,13 +14,14 @@
  * into a packet. A packet is returned when it is full enough, or with a flush. A consumer daemon that crashes loses the
  * records in the ring and in the packet.
  *
- * Options of the instance determine the mode and the processes. In overwrite mode (options/overwrite), this process
- * keeps packets until a flush, up to the size of the buffer of a CPU. New packets replace the oldest packets; the
- * replaced records count as lost. If the instance records one process (options/event-fork), BPF records that process
- * and its descendants; the reader's only_pid excludes the descendants.
+ * Options of the tracefs instance determine the buffer mode and the recorded processes. In overwrite mode
+ * (options/overwrite), this process keeps packets until a flush, up to the size of the buffer of a CPU. New packets
+ * replace the oldest packets; the replaced records count as lost. If the instance records one process
+ * (options/event-fork), BPF records that process and its descendants. The reader's option only_pid excludes the
+ * descendants.
  *
- * A position is a number of records of the trace, so that the next consumer daemon knows how many records the trace
- * has. The streams belong to the reader's thread. Errors: -errno with a cause chain.
+ * The position of a stream is the number of its records in the trace. After a crash, the next consumer daemon reads
+ * this number from the trace. The streams belong to the reader's thread. Errors: -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_SYSCALL_READER_H
 #define WMK_KERNEL_SYSCALL_READER_H
@@ -38,8 +39,8 @@ void wmk_syscalls_event_name(enum wmk_kabi abi, unsigned number, bool is_exit, c
 /* -EINVAL: another format. */
 int wmk_syscalls_event_parse(const char *name, enum wmk_kabi *abi, unsigned *number, bool *is_exit);
 /*
- * Describes a system call from the table, else from the format in `dir`, tracefs or an instance of it. Never fails: an
- * unknown system call has six numbers.
+ * Describes a system call from the table, else from the format file in `dir` (tracefs or a tracefs instance). Never
+ * fails: the payload of an unknown system call is six numbers.
  */
 void wmk_syscalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct wmk_syscall *call);
 /* Tests whether BPF can record system calls here: loads and attaches the program and unloads it again. */

@@ -159,8 +159,8 @@ void wmk_syscall_set_free(struct wmk_syscall_set *set)
 /* ── BPF ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Returns the number of rings: one for each CPU up to the last online one. The number of possible CPUs may be much
- * larger, and each ring allocates its memory at creation.
+ * Returns the number of rings: one ring for each CPU number up to the last online CPU. The number of possible CPUs may
+ * be much larger, and each ring allocates its memory at creation.
  */
 static uint32_t rings_wanted(void)
 {
@@ -227,8 +227,8 @@ int wmk_syscalls_probe(void)
 }
 
 /*
- * Waits until no BPF program runs that started before the change. Each run of a program is an RCU read-side critical
- * section.
+ * Waits until all runs of BPF programs that started before the change have ended. Each run of a program is an RCU
+ * read-side critical section.
  */
 static void quiesce(void)
 {
@@ -297,7 +297,7 @@ static int start(const struct wmk_kreader *reader)
 		err = wmk_syscalls_follow_only(set->bpf, NULL, 0, false);
 	if (err == 0)
 		err = wmk_syscalls_start(set->bpf);
-	/* BPF follows new children from here on, so the scan of set_event_pid misses none. */
+	/* From this line on, BPF follows new children, so the scan of set_event_pid misses no child. */
 	if (err == 0 && set->is_of_process)
 		err = wmk_syscall_set_follow(reader);
 	if (err < 0)

@@ -12,7 +12,7 @@
 
 #define WMK_SYSCALL_SET_NO_ID UINT32_MAX
 
-/* A system call with events in the trace. */
+/* A system call that has event classes in the trace. */
 struct wmk_syscall_entry {
 	struct wmk_syscall call;
 	uint32_t ids[2];                 /* ids of entry and exit */

@@ -324,7 +324,7 @@ static int calls_release(struct wmk_source *source, const struct wmk_packet *pac
 
 /* ── resume and clear ────────────────────────────────────────────────────────────────────────────────── */
 
-/* The ring of the crashed process no longer exists, so only the trace has counts. */
+/* The ring of the crashed process no longer exists, so the counts of records come from the trace alone. */
 static int calls_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
 	struct wmk_syscall_stream *stream = stream_of(source);
@@ -415,7 +415,7 @@ static void calls_chunk_begin(struct wmk_source *source, uint64_t lost, struct w
 
 /* ── operations ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Readable when a part of the ring has been filled since the last drain pass. */
+/* The descriptor becomes readable when a part of the ring has been filled since the last drain pass. */
 static int calls_fd(struct wmk_source *source)
 {
 	return stream_of(source)->epoll;

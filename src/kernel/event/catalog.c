@@ -22,7 +22,7 @@ struct wmk_kcatalog {
 	size_t n;
 };
 
-/* An upper bound of the number of events: the file has a line "system:name" for each. */
+/* Returns an upper bound of the number of events: the file has a line "system:name" for each event. */
 static size_t lines_of(char *text)
 {
 	size_t n = 0;
@@ -40,7 +40,7 @@ static int by_trace(const void *a, const void *b)
 	return order ? order : strcmp(x->system, y->system);
 }
 
-/* Returns false if the name in traces is too long. */
+/* Returns false if the event's name in traces is too long. */
 static bool entry_fill(struct wmk_kentry *entry, char *trace)
 {
 	entry->trace = trace;

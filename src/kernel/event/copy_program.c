@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Finds a text or elements outside of the fixed part. */
+/* Finds a text or elements outside of the fixed part of a record. */
 static bool locate(const struct wmk_kcopy *copy, const uint8_t *record, size_t len, const uint8_t **at, size_t *n)
 {
 	uint32_t word;
@@ -38,7 +38,10 @@ static bool locate(const struct wmk_kcopy *copy, const uint8_t *record, size_t l
 	return true;
 }
 
-/* Copies a text or elements from outside of the fixed part. Subtracts the size of the text or elements from *spare. */
+/*
+ * Copies a text or elements from outside of the fixed part of a record. Subtracts the size of the text or elements from
+ * *spare.
+ */
 static int copy_far(const struct wmk_kcopy *copy, const uint8_t *record, size_t len, uint8_t **out, size_t *spare)
 {
 	const uint8_t *at;

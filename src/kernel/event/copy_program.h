@@ -3,9 +3,9 @@
  * copy_program.h - a copy program converts the bytes of a kernel record to the bytes of a payload. Internal to
  * src/kernel: kernel_event.c makes copy programs, and copy_program.c runs copy programs.
  *
- * One operation copies fields that are adjacent in record and payload. In the fixed part, operations read only the
- * first `min_len` bytes. Operations write at most `max_fixed` bytes, plus the content of texts and sequences outside of
- * the fixed part. One check of each limit before the program runs is therefore enough.
+ * One operation copies fields that are adjacent both in the record and in the payload. In the fixed part of a record,
+ * operations read only the first `min_len` bytes. Operations write at most `max_fixed` bytes, plus the content of texts
+ * and sequences outside of the fixed part. One check of each limit before the program runs is therefore enough.
  */
 #ifndef WMK_KERNEL_COPY_PROGRAM_H
 #define WMK_KERNEL_COPY_PROGRAM_H

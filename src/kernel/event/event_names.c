@@ -13,8 +13,8 @@
 #include "base/array.h"
 
 /*
- * A kernel name may contain one `*`; a `*` in the name in the trace stands for the same characters. The first row that
- * matches an event applies. Fields are separated by spaces:
+ * A kernel name may contain one `*`; a `*` in the name in the trace stands for the same characters. The first row of
+ * the table that matches an event applies. Fields are separated by spaces:
  *
  *     pid=tid      another name                      vec#       without labels
  *     prio-100     subtracts 100                     rwbs|      letters as bits
@@ -36,7 +36,10 @@ static const struct row rows[] = {
 	{ "syscalls", "sys_enter_*", "syscall_entry_*", "__syscall_nr!" },
 	{ "syscalls", "sys_exit_*", "syscall_exit_*", "__syscall_nr!" },
 
-	/* Priorities: the kernel numbers real-time priorities from 0 to 99, lttng-modules from -100. */
+	/*
+	 * Priorities: the kernel numbers real-time priorities from 0 to 99, and lttng-modules numbers them from -100 to
+	 * -1.
+	 */
 	{ "sched", "sched_switch", NULL, "prev_pid=prev_tid prev_prio-100 next_pid=next_tid next_prio-100" },
 	{ "sched", "sched_pi_setprio", NULL, "pid=tid oldprio-100 newprio-100" },
 	{ "sched", "sched_process_fork", NULL, "parent_pid=parent_tid child_pid=child_tid "

@@ -38,10 +38,13 @@ bool wmk_kname_event(const char *system, const char *kernel_name, char name[WMK_
 /* Fills the rule for the field `field` of this event. */
 void wmk_kname_field(const char *system, const char *kernel_name, const char *field, struct wmk_kfield_rule *rule);
 /*
- * Returns whether lttng-modules adds a field `tid` of the current thread to this event, which the kernel's event lacks.
+ * Returns whether lttng-modules adds a field `tid` (the current thread) that the kernel's event does not have.
  */
 bool wmk_kname_has_tid(const char *system, const char *kernel_name);
-/* Whether the trace's event has two additional fields: the processes of the threads in parent_pid and child_pid. */
+/*
+ * Returns whether the trace's event has two additional fields: the processes of the threads in parent_pid and
+ * child_pid.
+ */
 bool wmk_kname_has_processes(const char *system, const char *kernel_name);
 
 /*

@@ -18,7 +18,7 @@
 
 enum source { OF_PAYLOAD, OF_CONTEXTS, OF_TID, OF_CPU };
 
-/* Source of an input of the program. */
+/* Describes where the filter program reads one of its inputs. */
 struct slot {
 	uint8_t source;                  /* enum source */
 	bool is_text, is_element;        /* is_element: the input is an element of a sequence, which ends the section */
@@ -38,7 +38,7 @@ struct wmk_kfilter {
 
 /* ── positions of fields ─────────────────────────────────────────────────────────────────────────────── */
 
-/* Returns the bytes of a type of constant size; 0: the size varies. */
+/* Returns the size in bytes of a type of constant size; 0: the size varies. */
 static uint32_t fixed(const struct wmk_type *type)
 {
 	switch (type->kind) {

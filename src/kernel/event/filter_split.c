@@ -82,7 +82,7 @@ bool wmk_kfilter_has_context(const uint8_t *contexts, unsigned n_contexts, unsig
 	return number == WMK_CONTEXT_TID || number == WMK_CONTEXT_CPU_ID;
 }
 
-/* Checks that the channel has the contexts that the consumer's part reads. */
+/* Checks that the channel has the contexts that the consumer daemon's part of the filter reads. */
 static int check_contexts(const struct wmk_kterms *terms, const struct wmk_node *node)
 {
 	const struct wmk_typed *typed = wmk_typed_of(&terms->c, node);
@@ -116,8 +116,8 @@ struct one {
 };
 
 /*
- * Returns the remaining condition, which the kernel's text does not express; NULL: the text expresses the whole
- * condition.
+ * Returns the rest of the condition, which the filter text for the kernel does not express; NULL: the text expresses
+ * the whole condition.
  */
 static struct wmk_node *split(struct one *one, struct wmk_node *node, struct wmk_kterm *term)
 {
@@ -199,8 +199,8 @@ static int program_make(const struct wmk_kfilter_event *event, const struct wmk_
 }
 
 /*
- * Makes the program of the consumer. For a single expression, the program has the part that the kernel's filter does
- * not express. For several expressions, the program has each expression as a whole.
+ * Builds the filter program that the consumer daemon runs. For a single expression, the program contains only the part
+ * that the kernel's filter does not express. For several expressions, the program contains each whole expression.
  */
 static int rest_make(struct one *ones, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_kfilter_made *made)

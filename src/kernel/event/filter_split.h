@@ -8,9 +8,9 @@
  *          │             what it rejects
  *          └──► program  the rest; the consumer runs it on each record before it puts the record into a packet
  *
- * The kernel's text never rejects a record that the expressions accept. If the text is equivalent to the expressions,
- * no program is needed. The text has the kernel's names and values (event_names.h): `next_prio < -20` becomes
- * `next_prio < 80 && next_prio >= -2147483548`. The test with `>=` excludes values that wrap around.
+ * The filter text for the kernel never rejects a record that the expressions accept. If the text is equivalent to the
+ * expressions, no program is needed. The text has the kernel's names and values (event_names.h): `next_prio < -20`
+ * becomes `next_prio < 80 && next_prio >= -2147483548`. The test with `>=` excludes values that wrap around.
  *
  * Contexts: the text contains $ctx.tid, $ctx.cpu_id and $ctx.procname where possible (common_pid, CPU, COMM). A program
  * can read tid and cpu_id in any channel, and another context only in a channel with this context.
@@ -28,8 +28,8 @@
 #define WMK_KFILTER_EXPRS_MAX 32u      /* maximum number of expressions of one event in a program */
 
 /*
- * A wmk_filter_lookup_fn; `class`: const struct wmk_event_class *. Finds the fields of the class and all contexts that
- * are available for kernel records.
+ * Implements wmk_filter_lookup_fn; `class` is a const struct wmk_event_class *. The function finds the fields of the
+ * class and all contexts that are available for kernel records.
  */
 void wmk_kfilter_look_up(void *class, const struct wmk_filter_name *name, struct wmk_filter_found *found);
 
@@ -68,8 +68,8 @@ void wmk_kfilter_made_free(struct wmk_kfilter_made *made);
 struct wmk_kfilter;
 
 /*
- * Opens a program from an untrusted source for payloads of the class. -EPROTO: the program is malformed, or reads
- * fields or contexts that the records do not have.
+ * Opens a filter program from an untrusted source; the program reads payloads of the class. -EPROTO: the program is
+ * malformed, or reads fields or contexts that the records do not have.
  */
 int wmk_kfilter_open(const struct wmk_event_class *class, const uint8_t *contexts, unsigned n_contexts,
 		     const void *program, size_t len, struct wmk_kfilter **filter);

@@ -6,9 +6,10 @@
  *     name OP number     the kernel truncates the number to the field's width before the comparison: it must fit
  *     name & number      true if they have a bit in common
  *     name == "text"     array: compared up to its end; no character is special, and a quote cannot be written
- *     name ~ "glob"      A star at the end means a prefix. Stars at both ends mean a substring, which the kernel also
- *                        searches after the NUL of an array. With [ ? or \ in it: a glob up to the NUL, where \ escapes
- *                        the next character. A pattern that begins with a digit or ! has another meaning.
+ *     name ~ "glob"      A star at the end of a pattern selects texts with this prefix. Stars at both ends select texts
+ *                        with this substring; the kernel searches it after the NUL of an array, too. With [ ? or \ in
+ *                        it: a glob up to the NUL, where \ escapes the next character. A pattern that begins with "!"
+ *                        or a digit has another meaning.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -99,7 +100,7 @@ static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t ma
 
 /*
  * Tests that the low `bits` of the kernel's number, unsigned, are in the interval `low` to `high`. The interval is
- * divided into blocks with a common prefix.
+ * divided into blocks of numbers that have equal upper bits.
  */
 static struct wmk_kterm in_blocks(const struct wmk_koperand *operand, unsigned bits, wmk_kwide low, wmk_kwide high)
 {
@@ -136,8 +137,8 @@ struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide
 	if (!operand->width || operand->width < width)
 		return wmk_kterm_unknown();
 	/*
-	 * Convert the interval to the kernel's numbers. An interval that wraps around in the kernel's numbers becomes
-	 * two intervals.
+	 * Convert the interval to the numbers that the kernel uses. An interval that wraps around in the kernel's
+	 * numbers becomes two intervals.
 	 */
 	const bool narrow = operand->width > width, is_signed = !narrow && operand->is_signed;
 	const wmk_kwide round = (wmk_kwide)1 << width, begin = least(width, is_signed), end = most(width, is_signed),
@@ -175,7 +176,7 @@ struct wmk_kterm wmk_kterm_bits(const struct wmk_koperand *operand, uint64_t mas
 
 /* ── texts ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A pattern of a filter expression, parsed. */
+/* A parsed pattern of a filter expression. */
 struct pattern {
 	char plain[STRING_MAX + 1];      /* without stars and escapes */
 	char glob[2 * STRING_MAX + 2];   /* for the kernel: each character that is no letter is escaped */
@@ -249,9 +250,9 @@ struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const str
 		return operand->has_end ? test(true, "%s ~ \"%s\"", operand->name, parsed.glob)
 					: by_shortcut(operand, &parsed);
 	/*
-	 * Outside of the fixed part, the kernel compares a text without a NUL only up to the length of the text. The
-	 * kernel compares an empty text with unrelated bytes. The test of a text outside of the fixed part is therefore
-	 * not exact.
+	 * Outside of the fixed part, the kernel compares a text without a NUL only up to the length of the text. For an
+	 * empty text, the kernel compares bytes that do not belong to the text. The test of a text outside of the fixed
+	 * part is therefore not exact.
 	 */
 	if (operand->is_far)
 		return test(false, "%s == \"%s\"", operand->name, parsed.plain);

@@ -9,7 +9,7 @@
 #include "kernel/event/filter_term.h"
 #include "kernel/event/event_names.h"
 
-/* Wide enough to compare any two numbers of 64 bits, signed or not. */
+/* This type is wide enough to compare any two 64-bit numbers, signed or unsigned. */
 __extension__ typedef __int128 wmk_kwide;
 
 /* An operand of the kernel's filter. */
@@ -32,7 +32,7 @@ struct wmk_kterm wmk_kterm_constant(bool is);
 struct wmk_kterm wmk_kterm_not(struct wmk_kterm a);
 /* Tests that the operand's number, as in the trace, is in the interval `low` to `high`. */
 struct wmk_kterm wmk_kterm_between(const struct wmk_koperand *operand, wmk_kwide low, wmk_kwide high);
-/* Tests that one of these bits is set. */
+/* Tests that at least one of the given bits is set in the operand's number. */
 struct wmk_kterm wmk_kterm_bits(const struct wmk_koperand *operand, uint64_t mask);
 /* Tests that the operand's text matches the pattern, a TEXT node of the expression. */
 struct wmk_kterm wmk_kterm_matches(const struct wmk_koperand *operand, const struct wmk_node *pattern);

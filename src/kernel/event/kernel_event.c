@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_event.c - makes an event class and a copy program from a format (see kernel_event.h). Each field gets a type
- * of the trace and an operation that makes its bytes.
+ * of the trace and an operation that writes the field's bytes.
  */
 #include "kernel/event/kernel_event.h"
 #include "kernel/event/copy_program.h"
@@ -357,7 +357,7 @@ int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event)
 	if (format->n_fields >= WMK_MEMBERS_MAX || !wmk_kname_event(format->system, format->name, name))
 		return wmk_error(-ENOTSUP, "event %.60s:%.60s has too many fields (%u) or too long a name",
 				 format->system, format->name, format->n_fields);
-	/* At most two additional fields (tid, processes), and two operations for each field. */
+	/* Room for at most two additional fields (tid, processes), and for two operations per field. */
 	maker.fields = wmk_scratch_alloc(&maker.scratch, (format->n_fields + 2) * sizeof(*maker.fields));
 	maker.copies = wmk_scratch_alloc(&maker.scratch, 2 * (format->n_fields + 2) * sizeof(*maker.copies));
 	err = maker.fields && maker.copies ? make_fields(&maker) : -ENOMEM;

@@ -6,8 +6,8 @@
  *                                              event_names.h) + copy program
  *     record of a page ──wmk_kevent_copy()──► payload of a record in the trace
  *
- * The provider of the class is "": kernel events have plain names. System calls are `syscall_entry_<name>` and
- * `syscall_exit_<name>`.
+ * The provider of the class is empty, because kernel events have plain names. System calls are `syscall_entry_<name>`
+ * and `syscall_exit_<name>`.
  *
  *     number                      INT of its size; ENUM or FLAGS if labels are known; in a system call, as wide as the
  *                                 argument's type
@@ -15,7 +15,7 @@
  *     u8 x[16], long x[6]         ARRAY; a structure: ARRAY of bytes in hex
  *     __data_loc u64[] x          SEQUENCE; of an unknown type: BLOB
  *
- * An event is constant: any thread.
+ * An event is constant, so any thread may use it.
  */
 #ifndef WMK_KERNEL_KERNEL_EVENT_H
 #define WMK_KERNEL_KERNEL_EVENT_H
@@ -42,7 +42,8 @@ struct wmk_kevent {
 /* The caller owns *event and calls wmk_kevent_free(). -ENOTSUP: the trace cannot describe the event. */
 int wmk_kevent_make(const struct wmk_kformat *format, struct wmk_kevent **event);
 /*
- * Makes the event from events/<system>/<name> in `dir`, the root of tracefs or an instance. -ENOENT: no such event.
+ * Makes the event from events/<system>/<name> in `dir`, which is the root of tracefs or a tracefs instance. -ENOENT: no
+ * such event.
  */
 int wmk_kevent_load(int dir, const char *system, const char *name, struct wmk_kevent **event);
 /* Returns whether the class has this field, and fills *rule. The class keeps the order of the fields. */

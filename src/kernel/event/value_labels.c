@@ -67,8 +67,8 @@ static bool number(struct wmk_scan *in, uint64_t *value)
 }
 
 /*
- * Takes a cast: `(unsigned long)`, `( gfp_t)`. The last word must be a known type, because an enumerator in parentheses
- * has the same form as a cast.
+ * Consumes a cast: `(unsigned long)`, `( gfp_t)`. The last word must be a known type, because an enumerator in
+ * parentheses has the same form as a cast.
  */
 static bool take_cast(struct wmk_scan *in)
 {

@@ -7,7 +7,7 @@
 
 #include "kernel/event/format_file.h"
 
-/* Memory of the format for labels and their names. */
+/* Memory that the format owns, for labels and their names. */
 struct wmk_klabels {
 	struct wmk_label *next, *end;
 	char *text, *text_end;
@@ -15,9 +15,9 @@ struct wmk_klabels {
 
 /*
  * Finds each `__print_symbolic(REC->field, { value, "name" }, ...)` and `__print_flags(REC->field, "|", { bit, "name"
- * }, ...)` in `len` bytes at `print`. Gives the field the labels that have constant expressions as values. Labels with
- * other values (enumerators that a kernel did not replace) are skipped. The first list with labels for a field wins.
- * Malformed text is skipped without an error.
+ * }, ...)` in `len` bytes at `print`. Adds to the field the labels that have constant expressions as values. Labels
+ * with other values (enumerators that a kernel did not replace) are skipped. If several lists have labels for a field,
+ * the field keeps the labels of the first list. Malformed text is skipped without an error.
  */
 void wmk_klabels_find(const char *print, size_t len, struct wmk_kfield *fields, uint32_t n, struct wmk_klabels *room);
 

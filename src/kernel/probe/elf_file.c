@@ -3,7 +3,7 @@
  * elf_file.c - symbols, segments and SDT notes of an ELF file (see elf_file.h).
  *
  * libelf limits its data to the size of the file; this file checks the content (addresses, names, descriptors). A file
- * of the other byte order cannot run on this machine and is refused at once, so no number needs to be swapped.
+ * of the other byte order cannot run on this machine, so the function rejects the file and never swaps bytes.
  */
 #include "kernel/probe/elf_file.h"
 
@@ -275,7 +275,7 @@ static int each_symbol(struct wmk_elf *elf, int (*one)(void *data, const char *n
 	return 0;
 }
 
-/* The symbols of one name. A global symbol hides local ones. */
+/* The symbols of one name. A global symbol hides local symbols of the same name. */
 struct meaning {
 	const char *name;
 	GElf_Sym symbol;           /* valid if n_local + n_global > 0 */
@@ -388,7 +388,7 @@ static uint64_t take_address(const struct wmk_elf *elf, const uint8_t *at)
 	return elf->address_size == 8 ? wmk_get64(at) : wmk_get32(at);
 }
 
-/* Return the next of several consecutive strings; NULL: the string has no end. */
+/* Return the next of several consecutive strings; NULL: the string has no terminating NUL. */
 static const char *take_text(const uint8_t **at, const uint8_t *end)
 {
 	const uint8_t *begin = *at, *nul = begin < end ? memchr(begin, 0, (size_t)(end - begin)) : NULL;

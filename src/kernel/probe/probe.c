@@ -23,7 +23,7 @@
 
 #define NAME_ROOM 10u        /* reserved in an event's name for a suffix: _entry, _return, _1024 */
 
-/* A probe that is being made. */
+/* The state of a probe while the probe is built. */
 struct maker {
 	struct wmk_probe *probe;
 	const struct wmk_probe_options *options;
@@ -102,7 +102,7 @@ static bool has_place(const struct wmk_probe_event *event, const char *place)
 	return false;
 }
 
-/* A file can have a note twice; the kernel refuses the same place with the same arguments. */
+/* A file can contain a note twice, and the kernel rejects a second event at the same place with the same arguments. */
 static int add_place(const struct maker *maker, struct wmk_probe_event *event, const struct fields *fields)
 {
 	char place[WMK_PROBE_LINE_MAX], **places;
@@ -290,7 +290,7 @@ static int make_kernel(struct maker *maker, struct fields *fields)
 
 /* ── programs and libraries ──────────────────────────────────────────────────────────────────────────── */
 
-/* Search the name of a program in the directories of $PATH, like a shell. */
+/* Search for a program in the directories of $PATH, like a shell. */
 static int find_path(struct maker *maker)
 {
 	const char *typed = maker->text.path,
@@ -368,7 +368,7 @@ static void all_arguments(struct maker *maker, struct fields *fields)
 	}
 }
 
-/* Find the event with the same fields; NULL: none yet. */
+/* Find the event with the same fields; NULL: no such event exists yet. */
 static struct wmk_probe_event *same_event(struct wmk_probe *probe, const struct fields *fields)
 {
 	for (uint32_t i = 0; i < probe->n_events; i++) {

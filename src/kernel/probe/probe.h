@@ -30,13 +30,15 @@
  *
  * If a value is a place in memory (+OFFSET(...), @...), the text or array begins at that place. The place does not
  * contain a pointer to the text or array. A field without a name gets the name of its value (filename, retval, comm,
- * di) or argN, where N is its place in the list. Entry and exit of a function become `<name>_entry` and `<name>_exit`.
- * A return probe without a list of arguments has the field retval. An SDT probe without a list of arguments has all
- * arguments that the kernel can fetch. A program can have several SDT notes of one name. Notes with the same types of
- * arguments become one event with several places. Each other combination of types becomes a separate event.
+ * di) or argN, where N is its place in the list. The events of a function's entry and exit become `<name>_entry` and
+ * `<name>_exit`. A return probe without a list of arguments has the field retval. An SDT probe without a list of
+ * arguments has all arguments that the kernel can fetch. A program can have several SDT notes of the same name. Notes
+ * with the same types of arguments become one event with several places. Each other combination of types becomes a
+ * separate event.
  *
- * The only state is *probe. Any thread; one at a time per probe. Errors are -errno with a cause chain: -EINVAL has the
- * column of the syntax error; -ENOENT has similar names; -EOPNOTSUPP has the missing kernel feature.
+ * The only state is *probe. Any thread may use a probe, but only one thread at a time. Errors are -errno with a cause
+ * chain. The chain of -EINVAL contains the column of the syntax error, the chain of -ENOENT similar names, and the
+ * chain of -EOPNOTSUPP the missing kernel feature.
  */
 #ifndef WMK_KERNEL_PROBE_H
 #define WMK_KERNEL_PROBE_H
@@ -92,7 +94,7 @@ struct wmk_probe_options {
 	/* name of the event; invalid characters are replaced; NULL: the name follows from the symbol */
 	const char *name;
 	const char *search_path;               /* for programs without a /; NULL: $PATH */
-	/* For tests; 0 or NULL: the values of this machine. */
+	/* Only tests set these members; 0 or NULL selects the values of this machine. */
 	unsigned machine;                      /* EM_..., for kernel probes */
 	const char *kallsyms, *btf;            /* file; folder */
 };

@@ -15,7 +15,7 @@
 struct wmk_probe_spot {
 	unsigned machine;
 	bool is_user, at_entry, at_return;
-	/* KERNEL: the function in BTF, looked up when it is needed. */
+	/* Only KERNEL probes use these members; the function is looked up in BTF when the function is needed. */
 	const char *btf, *module, *symbol;
 	int btf_state;                         /* 0: not looked up yet; 1: valid; -errno */
 	struct wmk_btf_function function;
@@ -32,12 +32,12 @@ struct wmk_probe_spot {
  */
 int wmk_probe_fetch_sdt(const struct wmk_probe_spot *spot, uint32_t index, char fetch[WMK_PROBE_FETCH_MAX],
 			char type[WMK_PROBE_TYPE_MAX], const char **why);
-/* Format "VALUE:TYPE" of a typed argument, and the type with [N]. */
+/* Format "VALUE:TYPE" of a typed argument, and the type with the array size [N]. */
 int wmk_probe_fetch(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, char fetch[WMK_PROBE_FETCH_MAX],
 		    char type[WMK_PROBE_TYPE_MAX]);
 /* Compose "VALUE:TYPE". False: the text exceeds the kernel's limit. */
 bool wmk_probe_put_type(const char *value, const char *type, char fetch[WMK_PROBE_FETCH_MAX]);
-/* Look up the function in BTF, once. -errno with a cause chain. */
+/* Look up the function in BTF; later calls return the first result. -errno with a cause chain. */
 int wmk_probe_ask_btf(struct wmk_probe_spot *spot);
 
 #endif

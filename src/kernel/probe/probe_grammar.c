@@ -247,7 +247,7 @@ static int take_value(struct reader *in, struct wmk_probe_arg *arg)
 	return err;
 }
 
-/* A name before a single '='; the value follows. */
+/* Parse the name of a field before a single '='; the field's value follows. */
 static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
 {
 	struct reader ahead = *in;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * probe_grammar.h - parse a probe; probe.h has the syntax. The parser looks up no file and no symbol. Pure; any thread.
- * Errors are -EINVAL with a cause chain that has the column.
+ * Errors are -EINVAL with a cause chain that contains the column.
  */
 #ifndef WMK_KERNEL_PROBE_GRAMMAR_H
 #define WMK_KERNEL_PROBE_GRAMMAR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sdt.c - parse assembler operands in SDT notes (see sdt.h). Compilers can use any addressing mode of an instruction;
- * an operand that is not supported becomes unreadable and is never guessed.
+ * sdt.c - parse assembler operands in SDT notes (see sdt.h). Compilers can use any addressing mode of an instruction.
+ * An operand that is not supported becomes unreadable; its value is never guessed.
  */
 #include "kernel/probe/sdt.h"
 
@@ -37,7 +37,7 @@ static bool in_name(char c)
 	return wmk_scan_is_word(c) || c == '.' || c == '$';
 }
 
-/* A number without sign, decimal or hexadecimal. */
+/* Parse a number without a sign, decimal or hexadecimal. */
 static bool take_digits(struct wmk_scan *span, uint64_t *number)
 {
 	const bool is_hex = wmk_scan_take(span, "0x") || wmk_scan_take(span, "0X");
@@ -60,7 +60,7 @@ static bool take_number(struct wmk_scan *span, int64_t *number)
 	return true;
 }
 
-/* A sum of numbers and at most one symbol: -20, counter, counter+8, 8+counter. */
+/* Parse a sum of numbers and at most one symbol: -20, counter, counter+8, 8+counter. */
 static bool take_sum(struct wmk_scan *span, struct wmk_sdt_arg *arg)
 {
 	arg->number = 0;
@@ -89,7 +89,7 @@ static bool take_sum(struct wmk_scan *span, struct wmk_sdt_arg *arg)
 	}
 }
 
-/* A register's name: letters and digits. */
+/* Parse a register's name, which consists of letters and digits. */
 static unsigned take_register(struct wmk_scan *span, unsigned machine, char base[8])
 {
 	const char *begin = span->at;
@@ -211,7 +211,7 @@ static bool take_size(struct wmk_scan *span, unsigned machine, struct wmk_sdt_ar
 			return false;
 		}
 	}
-	/* Without a size, the argument is a word; old compilers write such notes. */
+	/* An argument without a size is a machine word; old compilers write such notes. */
 	if (memchr(span->at, '@', (size_t)(span->end - span->at)) && !take(span, "@"))
 		return false;
 	if (size != 1 && size != 2 && size != 4 && size != 8 && size != -1 && size != -2 && size != -4 && size != -8) {

@@ -6,7 +6,7 @@
  *
  * Each argument is SIZE@OPERAND. SIZE is in bytes, and negative for a signed number; `f` follows for a floating-point
  * number. Operands that the kernel cannot fetch (vector registers, base plus scaled index, thread-local variables)
- * become UNREADABLE with a reason. Pure; any thread; the text is not trusted.
+ * become UNREADABLE with a reason. The functions are pure, so any thread may call them; the text is not trusted.
  */
 #ifndef WMK_KERNEL_SDT_H
 #define WMK_KERNEL_SDT_H
@@ -34,7 +34,7 @@ struct wmk_sdt_arg {
 	const char *why;       /* UNREADABLE */
 };
 
-/* Parse the arguments of a note, at most WMK_SDT_ARGS_MAX. Returns their number. `machine`: EM_... */
+/* Parse the arguments of an SDT note, at most WMK_SDT_ARGS_MAX. Returns their number. `machine`: EM_... */
 unsigned wmk_sdt_args(unsigned machine, const char *text, struct wmk_sdt_arg args[WMK_SDT_ARGS_MAX]);
 
 /* ── registers, also for typed arguments ─────────────────────────────────────────────────────────────── */
@@ -44,7 +44,10 @@ unsigned wmk_sdt_args(unsigned machine, const char *text, struct wmk_sdt_arg arg
  * stores the kernel's name of the register; 0: unknown register.
  */
 unsigned wmk_register_find(unsigned machine, const char *name, size_t len, char kernel_name[8]);
-/* Return the register of a function's n-th argument (from 1). NULL: not in a register, or unknown. */
+/*
+ * Return the register of a function's n-th argument (from 1). NULL: the argument is not in a register, or the register
+ * is unknown.
+ */
 const char *wmk_register_of_argument(unsigned machine, unsigned n);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * Kernel records have thread numbers of the initial PID namespace and times of the initial time namespace. A process in
  * another PID namespace cannot map these thread numbers (pid_namespaces(7)). Waymark therefore records the kernel only
- * from the initial PID namespace. In a time namespace, CLOCK_MONOTONIC has a fixed offset (time_namespaces(7)), which
- * is subtracted here.
+ * from the initial PID namespace. In a time namespace, CLOCK_MONOTONIC has a fixed offset (time_namespaces(7)). The
+ * functions subtract this offset.
  *
  * Any thread.
  */

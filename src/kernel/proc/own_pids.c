@@ -33,7 +33,7 @@ void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool i
 	wmk_kown_refresh(own);
 }
 
-/* Returns the slot of the thread, or the free slot for it. */
+/* Returns the slot of the thread, or the free slot for the thread. */
 static uint32_t slot_of(const struct wmk_kown *own, int32_t tid)
 {
 	uint32_t slot = ((uint32_t)tid * 0x9E3779B1u >> 16) & (WMK_KOWN_SLOTS - 1);
@@ -78,7 +78,7 @@ struct wmk_kown_time wmk_kown_now(void)
 	return (struct wmk_kown_time){ wmk_clock_counter(), wmk_kspaces_monotonic() };
 }
 
-/* The caller holds the lock. Readers compare the version to detect the change. */
+/* The caller holds the lock. Readers detect the change by comparing the version. */
 static void changed(void)
 {
 	/* relaxed: the lock protects the spans; readers take it when the version has changed */
@@ -103,7 +103,7 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 	struct wmk_kown_time until = wmk_kown_now();
 	const uint64_t took = until.monotonic - begun.monotonic;
 
-	/* A sufficient estimate of the counter's frequency. */
+	/* This estimate of the counter's frequency is accurate enough. */
 	until.counter += took ? (uint64_t)((double)(until.counter - begun.counter) / (double)took * EXIT_NS) : 0;
 	until.monotonic += EXIT_NS;
 	pthread_mutex_lock(&spans_lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_pids.h - the tracer's own processes and threads. Records of these threads are excluded, so that tracing does not
- * record itself.
+ * own_pids.h - the tracer's own processes and threads. Records of the tracer's own threads are excluded, so that
+ * tracing does not record itself.
  *
  *     find() ──processes──► /proc/PID/task ──threads──► wmk_kown_has(own, tid)   cpu_stream.c excludes their records
  *                  └──► own->pids                                               the BPF program excludes their calls
@@ -27,7 +27,7 @@
 
 #define WMK_KOWN_PIDS 8u
 
-/* Fills `pids` with the tracer's processes of this moment and returns their number. */
+/* Fills `pids` with the tracer's processes that exist now, and returns their number. */
 typedef unsigned wmk_kown_find(void *data, pid_t pids[WMK_KOWN_PIDS]);
 
 /* One moment, as a value of each clock that the records of a channel can use. */
@@ -57,7 +57,7 @@ struct wmk_kown {
 };
 
 void wmk_kown_init(struct wmk_kown *own, wmk_kown_find *find, void *data, bool is_counter);
-/* Refreshes the lists of processes and threads. Does little if the last refresh is recent. */
+/* Refreshes the lists of processes and threads. The function returns quickly if the last refresh is recent. */
 void wmk_kown_refresh(struct wmk_kown *own);
 /* Returns true if the thread belonged to the tracer at that time. */
 bool wmk_kown_has(const struct wmk_kown *own, int32_t tid, uint64_t ts);

@@ -95,7 +95,7 @@ int wmk_kproc_next_number(DIR *dir, int32_t *number)
 	while ((entry = readdir(dir)) != NULL) {
 		const size_t len = strlen(entry->d_name);
 
-		/* Only canonical decimal names, so that no number is returned twice ("7" and "07"). */
+		/* Accept only canonical decimal names, so that no number is returned twice ("7" and "07"). */
 		if (wmk_kproc_number(entry->d_name, len, 10, INT32_MAX, &n) != len ||
 		    (len > 1 && entry->d_name[0] == '0'))
 			continue;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * procfs.h - reads and parses text files of /proc in bounded memory. Internal to src/kernel: the state dump and the
- * task table use it.
+ * task table use these functions.
  *
- * No content is trusted. A test tree is forged, a process chooses its name ("a) S 1", newlines), and a list of 65536
- * groups makes a very long line. Functions that read return plain -errno without a cause chain, because a process that
- * has exited is no error. Parsers are pure.
+ * No content is trusted. A test tree is forged, and a process chooses its own name ("a) S 1", newlines). A list of
+ * 65536 groups makes a very long line. Functions that read return plain -errno without a cause chain, because a process
+ * that has exited is not an error. Parsers are pure.
  */
 #ifndef WMK_KERNEL_PROCFS_H
 #define WMK_KERNEL_PROCFS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs_parse.c - parsers for text files of /proc (see procfs.h). Pure; no text needs a terminating NUL.
+ * procfs_parse.c - parsers for text files of /proc (see procfs.h). The functions are pure; no text needs a terminating
+ * NUL.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static size_t worker_len(const char *name, size_t len)
 	return len;
 }
 
-/* Positions in proc(5) of the numbers after the state. */
+/* Positions in /proc/PID/stat (proc(5)) of the numbers after the state. */
 enum { AT_PPID = 4, AT_FLAGS = 9, AT_PRIO = 18, AT_THREADS = 20, AT_START = 22, AT_CPU = 39 };
 
 struct stat_number {

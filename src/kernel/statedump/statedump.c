@@ -49,7 +49,9 @@ static const struct {
 	unsigned parts;
 	int (*dump)(struct wmk_kdump *dump);
 } steps[] = {
-	/* Processes come before interrupts, because they include the threads that handle interrupts. */
+	/*
+	 * Processes come before interrupts, because the dump of processes includes the threads that handle interrupts.
+	 */
 	{ WMK_KSTATEDUMP_PROCESSES | WMK_KSTATEDUMP_NAMESPACES | WMK_KSTATEDUMP_FILES | WMK_KSTATEDUMP_MAPS,
 	  wmk_kdump_processes },
 	{ WMK_KSTATEDUMP_INTERRUPTS, wmk_kdump_interrupts },

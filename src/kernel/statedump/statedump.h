@@ -2,23 +2,23 @@
 /*
  * statedump.h - the kernel state dump: the state of the machine before the first record. The dump has processes and
  * threads with their namespaces, open files and mappings. The dump also has interrupts, network interfaces, block
- * devices and CPUs. The source is /proc and /sys; the output is event records `lttng_statedump_*` with the names and
- * fields of lttng-modules 2.13, so that existing analyses can use them.
+ * devices and CPUs. The source is /proc and /sys. The output is event records `lttng_statedump_*` with the names and
+ * fields of lttng-modules 2.13, so that existing analyses can use the records.
  *
  *     wmk_kstatedump_classes[WMK_KSTATEDUMP_...]        constant event classes, for the metadata
  *     wmk_kstatedump(&options, record, data)            calls `record` once for each event record
  *
- * Payloads are packed, with the fields of their event class. Two values are not visible outside the kernel. Instead of
- * an address, `file_table_address` has the number of a thread of the process. The dump usually takes the first thread
- * that uses the file table. The dump remembers only two file tables of each process. A `file_table_address` of 0 means
- * no file table, or a kernel thread. `fmode` and the `flags` of a mapping have only the bits that /proc shows. Task
- * numbers are those of the PID namespace of the /proc that is read. To read the state of other processes, this process
- * needs the right to trace them (ptrace). Without the right to trace a process, the dump counts the objects of that
- * process in `denied`.
+ * The payload of a record is packed, with the fields of the record's event class. Two values are not visible outside
+ * the kernel. Instead of an address, `file_table_address` has the number of a thread of the process. The dump usually
+ * takes the first thread that uses the file table. The dump stores only two file tables of each process. A
+ * `file_table_address` of 0 means no file table, or a kernel thread. `fmode` and the `flags` of a mapping have only the
+ * bits that /proc shows. Task numbers are those of the PID namespace of the /proc that is read. To read the state of
+ * other processes, this process needs the right to trace them (ptrace). Without the right to trace a process, the dump
+ * counts the objects of that process in `denied`.
  *
  * The dump keeps no state and needs constant memory: 30 kB, and the buffers of readdir(). Any thread. The dump is not a
- * snapshot of one moment: files are read one after the other. Records of the running trace show the tasks that begin or
- * end meanwhile.
+ * snapshot of one moment: files are read one after the other. Records of the running trace show tasks that begin or end
+ * during the dump.
  */
 #ifndef WMK_KERNEL_STATEDUMP_H
 #define WMK_KERNEL_STATEDUMP_H

@@ -94,7 +94,10 @@ int wmk_kdump_interrupts(struct wmk_kdump *dump)
 
 /* ── block devices ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Parse "254:0" into the encoding of `dev` in kernel events: 12 bits of the major number and 20 of the minor. */
+/*
+ * Parse "254:0" into the encoding of `dev` in kernel events: 12 bits for the major number and 20 bits for the minor
+ * number.
+ */
 static bool parse_device(const char *text, size_t len, uint32_t *dev)
 {
 	uint64_t major, minor;
@@ -108,7 +111,7 @@ static bool parse_device(const char *text, size_t len, uint32_t *dev)
 	return true;
 }
 
-/* Disks without sectors, and hidden ones (paths of a multipath device), are left out. */
+/* Disks without sectors and hidden disks (paths of a multipath device) are omitted. */
 static bool is_shown(DIR *disks, const char *name)
 {
 	char path[NAME_ROOM + 16];

@@ -53,7 +53,7 @@ static int dump_address(struct wmk_kdump *dump, int fd, struct nlmsghdr *message
 	return emit(dump, request.ifr_name, address);
 }
 
-/* An answer has several messages; NLMSG_DONE is the last one. */
+/* A netlink reply has several messages; the last message is NLMSG_DONE. */
 static int dump_answers(struct wmk_kdump *dump, int fd)
 {
 	union {

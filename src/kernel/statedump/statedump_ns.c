@@ -3,7 +3,7 @@
  * statedump_ns.c - namespaces of the state dump: one record for each namespace of a thread. PID and user namespaces are
  * nested and have one record for each level, the innermost first.
  *
- * /proc has the number of the innermost namespace. An ioctl on a namespace returns its parent; a cache keeps the
+ * /proc has the number of the innermost namespace. An ioctl on a namespace returns its parent. A cache keeps the
  * ancestors, so that threads of one namespace need no further ioctl. Outer namespaces are not visible, so levels count
  * from the namespaces of this process. If this process is in the initial namespaces, the levels equal the kernel's
  * levels.
@@ -92,7 +92,9 @@ static const struct wmk_kproc_status *parent_of(struct wmk_kdump *dump, int32_t 
 	return &dump->parent_status;
 }
 
-/* Return the parent's number at this level; 0 if the parent is in an outer namespace and has none. */
+/*
+ * Return the parent's number at this level; 0 if the parent is in an outer namespace and has no number at this level.
+ */
 static int32_t vppid_of(struct wmk_kdump *dump, const struct wmk_kdump_task *task, uint32_t level)
 {
 	const struct wmk_kproc_status *parent;
@@ -194,7 +196,7 @@ static const struct {
 	{ WMK_KNS_UTS, WMK_KSTATEDUMP_UTS_NS },       { WMK_KNS_TIME, WMK_KSTATEDUMP_TIME_NS },
 };
 
-/* A zombie has no such namespaces, and a kernel may be built without some kinds. */
+/* A zombie lacks these namespaces, and a kernel may be built without some kinds of namespaces. */
 static int dump_other(struct wmk_kdump *dump, const struct wmk_kdump_task *task, size_t i)
 {
 	uint32_t inum;

@@ -5,7 +5,7 @@
  * rest of the machine.
  *
  * Functions return 0; -errno if this process lacks descriptors or memory (without a cause chain); or the value that
- * `record` returned. Objects that are gone or not readable are counted, and are no errors.
+ * `record` returned. Objects that are gone or not readable are counted, and are not errors.
  */
 #ifndef WMK_KERNEL_STATEDUMP_RECORD_H
 #define WMK_KERNEL_STATEDUMP_RECORD_H
@@ -54,7 +54,7 @@ struct wmk_kdump {
 	uint8_t payload[WMK_KSTATEDUMP_PAYLOAD_MAX];
 };
 
-/* One thread, and the values of the thread that were read. */
+/* One thread, and the values that were read from its files in /proc. */
 struct wmk_kdump_task {
 	int dir;                      /* /proc/<pid>/task/<tid> */
 	int32_t tid, pid;

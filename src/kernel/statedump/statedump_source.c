@@ -56,8 +56,8 @@ struct wmk_kdumper {
 	uint64_t begun, asked;           /* number of the latest started dump; number of the latest requested dump */
 	uint64_t earlier;                /* position of the last packet of an earlier process */
 	/*
-	 * Numbers of packets, for chunks (docs/rotation.md). `filled`: complete packets. `taken`: released packets.
-	 * Once `taken` reaches `limit`, no further packet is returned; UINT64_MAX: no limit.
+	 * These numbers of packets are used for chunks (docs/rotation.md). `filled`: complete packets. `taken`:
+	 * released packets. Once `taken` reaches `limit`, no further packet is returned; UINT64_MAX: no limit.
 	 */
 	uint64_t filled, taken, limit;
 	uint64_t end;                    /* end of the last released packet */
@@ -197,7 +197,10 @@ static void *dump(void *arg)
 
 	free(arg);
 	wmk_kown_thread_begins(run.begun);
-	/* The consumer daemon may run at a high priority; the dump does not need one. Affects only this thread. */
+	/*
+	 * The consumer daemon may run at a high priority; the dump does not need a high priority. Affects only this
+	 * thread.
+	 */
 	setpriority(PRIO_PROCESS, 0, 0);
 	pthread_mutex_lock(&dumper->lock);
 	while (dumper->round == run.round && dumper->begun < dumper->asked) {
@@ -255,7 +258,7 @@ int wmk_kdumper_begin(struct wmk_source *source, uint64_t number)
 	int err = 0;
 
 	pthread_mutex_lock(&dumper->lock);
-	/* Only a complete dump sets bit 0 of `earlier`; 0: no earlier dump. */
+	/* `earlier` has bit 0 only if the earlier dump was complete; 0: no earlier dump. */
 	if (dumper->earlier & 1 &&
 	    (number == WMK_KDUMPER_ANY || (uint32_t)dumper->earlier == (uint32_t)end_of(number, true)) &&
 	    dumper->begun < number)
@@ -365,8 +368,8 @@ static int dumper_fd(struct wmk_source *source)
 }
 
 /*
- * Nothing is dumped again if the earlier dump is complete, and wmk_kdumper_begin() gets the earlier dump's number or
- * WMK_KDUMPER_ANY. wmk_kdumper_begin() sets the end of packets, so *end is 0.
+ * If the earlier dump is complete, and wmk_kdumper_begin() gets its number or WMK_KDUMPER_ANY, no new dump begins.
+ * wmk_kdumper_begin() sets the end of packets, so *end is 0.
  */
 static int dumper_resume(struct wmk_source *source, const struct wmk_ctf_packet *last, uint64_t *records, uint64_t *end)
 {
@@ -417,7 +420,7 @@ static int dumper_clear(struct wmk_source *source, uint64_t *position, uint64_t 
 
 /* ── chunks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The packet that is being filled ends here, and belongs to the chunk. */
+/* The packet that is being filled ends here, and belongs to the current chunk. */
 static int dumper_chunk_cut(struct wmk_source *source, struct wmk_ring_cut *cut)
 {
 	struct wmk_kdumper *dumper = dumper_of(source);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * statedump_source.h - the state dump (statedump.h) as packets of a kernel channel. A separate thread makes the
- * packets; the caller's thread takes them.
+ * packets, and the caller's thread takes the packets.
  *
  *     wmk_kdumper_open(&options, &dumper);           a source of packets (ring/packet_source.h)
  *     wmk_kdumper_begin(dumper, number);             start a dump; returns at once
  *
- * The memory holds two packets. While both packets are full, the dump waits, so the dump itself loses no record.
+ * The memory holds two packets. While both packets are full, the dump waits, so the dump loses no record.
  *
  * The number of a dump is the clock's value at the request, so numbers grow. The member `end` of a packet is twice the
  * number of the packet's dump. The last packet of a complete dump adds 1 to `end`. The trace keeps the position of a

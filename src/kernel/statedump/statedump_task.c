@@ -32,7 +32,7 @@ enum { MODE_UNKNOWN = 5 };
 enum { SUBMODE_NONE = 0 };
 enum { STATUS_UNNAMED = 0, STATUS_WAIT_CPU = 2, STATUS_ZOMBIE = 4, STATUS_WAIT = 5, STATUS_DEAD = 7 };
 
-/* The kernel's bits of an open file and of a mapping. */
+/* Flag bits that the kernel uses for open files and for mappings. */
 #define FMODE_READ_WRITE 3u
 #define FMODE_PATH 0x4000u
 #define FLAG_NO_NOTIFY 0x4000000u  /* internal to the kernel */
@@ -123,7 +123,10 @@ static int read_flags(struct wmk_kdump *dump, const struct wmk_kdump_task *task,
 	return err < 0 ? err : is_found ? 0 : -EPROTO;
 }
 
-/* As the kernel's OPEN_FMODE(): the access mode of the open. /proc shows no other bit of f_mode. */
+/*
+ * Compute the access mode of an open file in the same way as the kernel's OPEN_FMODE(). /proc shows no other bit of
+ * f_mode.
+ */
 static uint32_t fmode_of(uint32_t flags)
 {
 	return flags & O_PATH ? FMODE_PATH : (flags + 1) & FMODE_READ_WRITE;
@@ -283,8 +286,8 @@ static int dump_task(struct wmk_kdump *dump, struct process *process, const stru
 	if (err == 0 && has_table && wmk_kdump_wants(dump, WMK_KSTATEDUMP_FILES))
 		err = dump_files(dump, task, table);
 	/*
-	 * The maps are those of the first thread that still has memory: the main thread may have ended, and then has no
-	 * memory.
+	 * The maps come from the first thread that still has memory, because the main thread may have ended and
+	 * released its memory.
 	 */
 	if (err == 0 && table && !process->has_maps && wmk_kdump_wants(dump, WMK_KSTATEDUMP_MAPS)) {
 		process->has_maps = true;
@@ -311,7 +314,7 @@ static int dump_thread(struct wmk_kdump *dump, struct process *process, int32_t 
 	err = wmk_kproc_stat_read(task.dir, &task.stat);
 	if (err == 0 && wmk_kdump_wants(dump, WMK_KSTATEDUMP_NAMESPACES))
 		err = wmk_kproc_status_read(&dump->lines, task.dir, &task.status);
-	/* The number was reused by another thread. */
+	/* Another thread has reused the thread number. */
 	if (err == 0 && task.stat.tid != tid)
 		err = -ESRCH;
 	if (n_threads)

@@ -27,7 +27,7 @@ int wmk_kring_open(struct wmk_kring *ring, uint32_t bytes);
 void wmk_kring_close(struct wmk_kring *ring);
 /* Return whether the ring has unread records. The unread records begin at *at and end before *end. */
 bool wmk_kring_peek(struct wmk_kring *ring, uint64_t *at, uint64_t *end);
-/* Return the end of the records. */
+/* Return the position at which the ring's records end. */
 uint64_t wmk_kring_head(const struct wmk_kring *ring);
 /*
  * Read a record. 1: *at is behind the record; 0: no complete record before `end`; -EPROTO: the ring is damaged, and *at

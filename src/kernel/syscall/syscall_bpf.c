@@ -437,7 +437,7 @@ static uint64_t missed_by(const struct bpf_program *program)
 	struct bpf_prog_info info = { .type = 0 };
 	uint32_t len = sizeof(info);
 
-	/* Kernels without this count leave recursion_misses at 0. */
+	/* Kernels that do not count recursion misses leave recursion_misses at 0. */
 	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0 ? info.recursion_misses : 0;
 }
 

@@ -58,7 +58,10 @@ struct wmk_syscalls_stats {
 	uint64_t unfollowed;       /* children for which the set had no space; counted over all rings */
 };
 
-/* The data that one argument points to. A text has no NUL; TEXTS has `count` texts, each with a NUL. */
+/*
+ * The data that one argument points to. The bytes of a text have no NUL; the bytes of a piece of kind TEXTS have
+ * `count` texts, each with a NUL.
+ */
 struct wmk_syscalls_piece {
 	uint8_t arg, flags;        /* WMK_SYSCALLS_PART_* */
 	uint16_t count;
@@ -89,7 +92,7 @@ struct wmk_syscalls_batch {
 int wmk_syscalls_open(const struct wmk_syscalls_options *options, struct wmk_syscalls **calls);
 void wmk_syscalls_close(struct wmk_syscalls *calls);
 
-/* These functions may be called at any time, also while recording. */
+/* These functions may be called at any time, even while recording. */
 void wmk_syscalls_want(struct wmk_syscalls *calls, enum wmk_kabi abi, unsigned number, bool wanted);
 int wmk_syscalls_follow(struct wmk_syscalls *calls, pid_t pid, bool followed);
 /*
@@ -103,8 +106,8 @@ int wmk_syscalls_follow_only(struct wmk_syscalls *calls, const pid_t *pids, unsi
  */
 int wmk_syscalls_exclude(struct wmk_syscalls *calls, pid_t pid);
 /*
- * Exclude only these processes; this process is always excluded in addition. Only the first WMK_SYSCALLS_EXCLUDED - 1
- * are excluded.
+ * Exclude only these processes; this process itself is always excluded as well. Only the first WMK_SYSCALLS_EXCLUDED -
+ * 1 processes are excluded.
  */
 void wmk_syscalls_exclude_only(struct wmk_syscalls *calls, const pid_t *pids, unsigned n);
 /*
@@ -120,12 +123,15 @@ int wmk_syscalls_start(struct wmk_syscalls *calls);
 void wmk_syscalls_stop(struct wmk_syscalls *calls);
 
 uint32_t wmk_syscalls_rings(const struct wmk_syscalls *calls);
-/* For poll(): readable when the ring has records; wakes at `wake_bytes`. */
+/*
+ * Return a descriptor for poll(): readable when the ring has records. By default, the ring wakes poll() after
+ * `wake_bytes`.
+ */
 int wmk_syscalls_fd(const struct wmk_syscalls *calls, uint32_t ring);
 /*
- * From now on poll() wakes at each record (`first`), or at `wake_bytes`. When the function returns, all BPF programs
- * that began with the earlier setting have ended, and their records are in the rings. -errno: the function cannot wait
- * for them.
+ * From now on, each record wakes poll() (`first`), or poll() wakes after `wake_bytes`. When the function returns, all
+ * BPF programs that began with the earlier setting have ended, and their records are in the rings. -errno: the function
+ * cannot wait for them.
  */
 int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first);
 /* Return the position of the end of the ring's records. */

@@ -17,8 +17,8 @@ void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind)
 }
 
 /*
- * Take the narrowest of several pairs, because an interruption makes a pair wide. After four pairs, stop once the
- * narrowest pair is at most twice as wide as the latest stored pair.
+ * Take the narrowest of several pairs of clock values, because an interruption makes a pair wide. After four pairs,
+ * stop once the narrowest pair is at most twice as wide as the latest stored pair.
  */
 void wmk_kclock_take(struct wmk_kclock *clock)
 {
@@ -41,13 +41,13 @@ void wmk_kclock_take(struct wmk_kclock *clock)
 
 static uint64_t between(const struct wmk_kclock_pair *a, const struct wmk_kclock_pair *b, uint64_t mono)
 {
-	/* Also extrapolates; the product of two differences may need more than 64 bits. */
+	/* The function also extrapolates. The product of two differences may need more than 64 bits. */
 	const __int128 way = ((__int128)mono - a->mono) * (b->value - a->value) / (b->mono - a->mono);
 
 	return (uint64_t)((__int128)a->value + way);
 }
 
-/* Return the distance of the middle pair from the line between its neighbours. */
+/* Return the distance of the middle pair of clock values from the line between its neighbours. */
 static uint64_t bend(const struct wmk_kclock_pair *pairs)
 {
 	const uint64_t line = between(&pairs[0], &pairs[2], pairs[1].mono);

@@ -30,8 +30,9 @@ struct wmk_kclock {
 	unsigned n;
 	uint64_t taken;          /* number of pairs that were added so far, including dropped pairs */
 	/*
-	 * In units of the trace's clock. `widest`: the largest width of a pair. `bent`: the largest distance of a pair
-	 * from the line between its two neighbours. `thinned`: the error that dropping pairs has added.
+	 * These members are in units of the trace's clock. `widest`: the largest width of a pair. `bent`: the largest
+	 * distance of a pair from the line between its two neighbours. `thinned`: the error that dropping pairs has
+	 * added.
 	 */
 	uint64_t widest, bent, thinned;
 	struct wmk_kclock_pair pairs[WMK_KCLOCK_PAIRS];
@@ -39,7 +40,7 @@ struct wmk_kclock {
 
 /* Initialize with a first pair. MONOTONIC maps to itself. */
 void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind);
-/* Take another pair now: costs one or two microseconds. */
+/* Take another pair of clock values now; this takes one or two microseconds. */
 void wmk_kclock_take(struct wmk_kclock *clock);
 /* Add a given pair. A pair that is not later in both clocks is ignored. */
 void wmk_kclock_add(struct wmk_kclock *clock, const struct wmk_kclock_pair *pair);

@@ -78,7 +78,7 @@ static const struct wmk_field poll_fields[] = {
 };
 static const struct wmk_type poll_type = { .kind = WMK_TYPE_STRUCT, .members = poll_fields, .count = 3 };
 
-/* The fields of pointed-to data, except socket addresses. */
+/* The trace fields that represent pointed-to data, except socket addresses. */
 static const struct {
 	uint8_t show;              /* enum wmk_kshow */
 	const char *suffix;

@@ -34,7 +34,7 @@
 int wmk_syscalls_class(const struct wmk_syscall *call, bool is_exit, struct wmk_event_class **class);
 /*
  * Write the payload of a record of `call`. Returns the size of the payload in bytes; -ENOSPC: the payload needs more
- * than `room` bytes. Trusts only the pointers and lengths of the record's pieces.
+ * than `room` bytes. The function trusts only the pointers and lengths of the record's pieces.
  */
 long wmk_syscalls_payload(const struct wmk_syscall *call, const struct wmk_syscalls_record *record, uint8_t *out,
 			  size_t room);

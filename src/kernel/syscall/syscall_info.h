@@ -7,11 +7,11 @@
  *     wmk_syscall_refine(&call, format)           otherwise from the kernel's events/syscalls/sys_enter_*
  *     wmk_syscall_plan(&call, limits, &plan)      what the BPF program copies of it
  *
- * The build takes the numbers from the kernel's headers, and the compiler the values of flags. Names of system calls
- * are those of the headers ("stat"); names of events are those of the kernel's tracer, which sometimes differ
- * ("newstat"). wmk_syscall_find() finds a system call by either name.
+ * The build takes the numbers of system calls from the kernel's headers, and the compiler takes the values of flags
+ * from the headers. Names of system calls are the names in the headers ("stat"). Names of events are the names in the
+ * kernel's tracer, which sometimes differ ("newstat"). wmk_syscall_find() finds a system call by either name.
  *
- * Pure; any thread; errors are -errno with a cause chain.
+ * The functions are pure, so any thread may call them. Errors are -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_SYSCALL_INFO_H
 #define WMK_KERNEL_SYSCALL_INFO_H
@@ -28,8 +28,8 @@
 enum wmk_kabi { WMK_KABI_NATIVE, WMK_KABI_COMPAT };
 
 /*
- * How an argument or a result is shown, and which data is copied. IN: the system call reads the data, so the data is
- * copied at entry. OUT: the system call writes the data.
+ * This kind determines how an argument or a result is shown, and which data is copied. IN: the system call reads the
+ * data, so the data is copied at entry. OUT: the system call writes the data.
  */
 enum wmk_kkind {
 	WMK_KKIND_NONE,
@@ -103,12 +103,12 @@ const char *wmk_syscall_name(enum wmk_kabi abi, unsigned number);
 /* Describe a system call. -ENOENT: the number is unknown; *call describes a call "unknown" (of a newer kernel). */
 int wmk_syscall_describe(enum wmk_kabi abi, unsigned number, struct wmk_syscall *call);
 /*
- * Take names and kinds of the arguments from the format of sys_enter_<event>. No effect if the arguments are known
- * already (`is_known`).
+ * Take names and kinds of the arguments from the format of sys_enter_<event>. The function has no effect if the
+ * arguments are known already (`is_known`).
  */
 void wmk_syscall_refine(struct wmk_syscall *call, const struct wmk_kformat *format);
 
-/* Return the word of an argument's kind or set in the rows of tables ("path"). */
+/* Return the word for an argument's kind or set, as table rows contain it ("path"). */
 const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
 /*
  * Find the row of a system call in a table; a row begins with "name(". A row that begins with '*' is for 32-bit
@@ -117,11 +117,11 @@ const char *wmk_syscall_word(const struct wmk_syscall_arg *arg);
  */
 const char *wmk_syscall_row(const char *const rows[], unsigned n, enum wmk_kabi abi, const char *name);
 
-/* Return the word of a set in the rows of tables. */
+/* Return the word for a set, as table rows contain it. */
 const char *wmk_kset_word(enum wmk_kset set);
 /* Return the *n labels of a set, in static storage. *is_flags: the labels name bits. */
 const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is_flags);
-/* Return the name of an error, like "ENOENT"; NULL: unknown. `number` is positive. */
+/* Return the name of an error, for example "ENOENT"; NULL: unknown. `number` is positive. */
 const char *wmk_syscall_errno(unsigned number);
 
 /*
@@ -138,8 +138,8 @@ struct wmk_syscalls_limits {
 #define WMK_SYSCALLS_POLLS_MAX 32u     /* pollfds that are copied */
 
 /*
- * Return whether a text that was unreadable at entry is read again at exit. The exit record then has the text. False
- * for execve(), which replaces the memory.
+ * Return whether a text that was unreadable at entry is read again at exit. In this case, the exit record contains the
+ * text. Returns false for execve(), because execve() replaces the memory of the process.
  */
 bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg);
 

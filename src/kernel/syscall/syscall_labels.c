@@ -108,7 +108,7 @@ static const struct wmk_label messages[] = {
 static const struct wmk_label epolls[] = { WMK_SYSCALL_EPOLL_OPS(L) };
 static const struct wmk_label clocks[] = { WMK_SYSCALL_CLOCKS(L), L(CLOCK_TAI) };
 static const struct wmk_label fcntls[] = { WMK_SYSCALL_FCNTLS(L) };
-/* An operation of futex() alone, and the same operation with the flag FUTEX_PRIVATE_FLAG. */
+/* Defines labels for an operation of futex() without and with the flag FUTEX_PRIVATE_FLAG. */
 #define FUTEX(name) L(name), { #name "|FUTEX_PRIVATE_FLAG", (name) | FUTEX_PRIVATE_FLAG, (name) | FUTEX_PRIVATE_FLAG }
 static const struct wmk_label futexes[] = {
 	FUTEX(FUTEX_WAIT),

@@ -52,7 +52,7 @@ struct wmk_syscalls_plan {
 	struct wmk_syscalls_copy at_entry[WMK_SYSCALLS_PARTS], at_exit[WMK_SYSCALLS_PARTS];
 };
 
-/* Memory of the BPF program that user space writes to, also while the program runs. */
+/* User space writes to this memory of the BPF program, even while the program runs. */
 struct wmk_syscalls_config {
 	__u64 wanted[WMK_SYSCALLS_ABIS][WMK_SYSCALLS_NUMBERS / 64];
 	__u32 excluded[WMK_SYSCALLS_EXCLUDED];   /* processes; 0: none */

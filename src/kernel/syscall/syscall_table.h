@@ -18,8 +18,9 @@ extern const struct wmk_syscall_number wmk_syscall_native[], wmk_syscall_compat[
 extern const unsigned wmk_syscall_native_n, wmk_syscall_compat_n;
 
 /*
- * One row per system call: "name(kind name, kind:N name, ...) result". N: the argument with the length, counted from 0.
- * A row that begins with '*' is only for 32-bit programs, and a row that begins with '-' is only for 64-bit programs.
+ * One row per system call: "name(kind name, kind:N name, ...) result". N is the index of the argument that contains the
+ * length, counted from 0. A row that begins with '*' is only for 32-bit programs, and a row that begins with '-' is
+ * only for 64-bit programs.
  */
 extern const char *const wmk_syscall_rows[];
 extern const unsigned wmk_syscall_rows_n;

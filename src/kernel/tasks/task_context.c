@@ -119,8 +119,8 @@ static const char *name_at(const struct wmk_krecord *record, struct place place)
 }
 
 /*
- * Notes an exit. If the table has no name of the task, the function first notes a renaming. Its old name and its new
- * name are both the name in the exit event. The old name of a renaming applies to earlier times.
+ * Notes an exit. If the table has no name of the task, the function first notes a change of the task's name, with the
+ * name in the exit event as old and as new name. The old name of a change applies to earlier times.
  */
 static void note_end(struct wmk_kcontext *kcontext, uint64_t ts, int32_t tid, const char *name)
 {
@@ -189,7 +189,7 @@ static bool has_gap(const struct wmk_kcontext *kcontext)
 }
 
 /*
- * Scans /proc again after events of tasks were overwritten. The scan follows the reads of all CPUs, because later
+ * Scans /proc again after events of tasks were overwritten. The scan runs after all CPUs have been read, because later
  * events of other CPUs may show the effect of an overwritten event. If the scan fails, names stay as they are until the
  * next attempt.
  */

@@ -8,8 +8,8 @@
  * needs these events. If a crashed process left its ~tasks instance behind, the next process adopts that instance.
  * wmk_kcontext_drain() empties the buffers of this instance before records are converted, so that all earlier events of
  * tasks are known. wmk_kcontext_follow() empties these buffers whenever many events have arrived, because the channel
- * can have no records for a long time. If the kernel has overwritten events of tasks nevertheless, the names in /proc
- * apply to later records. /proc is scanned once a second at most.
+ * can have no records for a long time. If the kernel has overwritten events of tasks, the names in /proc apply to later
+ * records. /proc is scanned once a second at most.
  *
  * A context belongs to one thread. Errors: -errno with a cause chain.
  */
@@ -31,7 +31,7 @@ struct wmk_kcontext;
 
 /*
  * Returns the process of the thread `tid` at the time `ts`; -1: unknown. Each result is -1 if wmk_kcontext_open() got
- * `processes` false, and no context field that needs the events of tasks.
+ * `processes` = false and none of the context fields needs the events of tasks.
  */
 int32_t wmk_kcontext_process(struct wmk_kcontext *kcontext, unsigned cpu, uint64_t ts, int32_t tid);
 /*
@@ -47,10 +47,13 @@ int wmk_kcontext_cpu(struct wmk_kcontext *kcontext, unsigned cpu);
 unsigned wmk_kcontext_contexts(const struct wmk_kcontext *kcontext, uint8_t contexts[WMK_KCONTEXT_CONTEXTS]);
 /* Reads all events of tasks that have happened by now. */
 int wmk_kcontext_drain(struct wmk_kcontext *kcontext);
-/* For poll(): readable when the CPU has many events of tasks. -1: the buffer of that CPU is not open. */
+/*
+ * Return a descriptor for poll() that is readable when the CPU has many events of tasks. -1: the buffer of that CPU is
+ * not open.
+ */
 int wmk_kcontext_fd(const struct wmk_kcontext *kcontext, unsigned cpu);
 /*
- * Empties the kernel's buffer of that CPU, even if the channel has no records. 1: the buffer had events; 0: the buffer
+ * Empties the kernel's buffer of this CPU, even if the channel has no records. 1: the buffer had events; 0: the buffer
  * had none.
  */
 int wmk_kcontext_follow(struct wmk_kcontext *kcontext, unsigned cpu);

@@ -18,7 +18,7 @@
 #define CLONE_NEWTIME 0x80
 #endif
 
-/* The state of a thread number at a time. */
+/* The state of a thread number at one time. */
 struct view {
 	struct wmk_ktask_version *life;    /* NULL: unknown */
 	const char *comm;                  /* NULL: unknown */
@@ -65,16 +65,16 @@ static struct view view_at(const struct wmk_ktask_entry *entry, uint64_t ts)
 			break;
 		case WMK_KTASK_EXIT:
 			/*
-			 * A renaming after the exit shows that the number is still in use: a thread has taken over the
-			 * number by an exec.
+			 * A change of the name after the exit shows that the number is still in use: a thread has taken
+			 * over the number by an exec.
 			 */
 			view.has_exited |= !view.comm;
 			break;
 		default:
 			view.life = version;
 			/*
-			 * A name that the scan saw can be newer than `ts`. The event of the next renaming has the old
-			 * name, which is the name at `ts`.
+			 * A name that the scan of /proc found can be newer than `ts`. The next event task_rename
+			 * contains the old name, which is the name at `ts`.
 			 */
 			if (!view.comm)
 				view.comm = version->kind == WMK_KTASK_WALK && later.comm && !view.has_exited
@@ -160,8 +160,8 @@ static struct wmk_ktask_version *look_up_unknown(struct wmk_ktasks *tasks, int32
 /* ── family ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Determines the process of a life from its clone flags and its parent's process, and stores it in `life`. False: the
- * process is unknown.
+ * Determines the process of a task from the task's clone flags and from the parent's process, and stores the process in
+ * `life`. False: the process is unknown.
  */
 static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_version *life, unsigned depth)
 {

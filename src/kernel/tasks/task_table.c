@@ -58,7 +58,7 @@ static void entry_free(struct wmk_ktasks *tasks, struct wmk_ktask_entry **at)
 	tasks->n_tasks--;
 }
 
-/* Whether the version begins the life of a task: /proc listed the task, or task_newtask reported the task. */
+/* Returns whether the version is the beginning of a task: /proc listed the task, or task_newtask reported the task. */
 static bool is_life(const struct wmk_ktask_version *version)
 {
 	return version->kind == WMK_KTASK_WALK || version->kind == WMK_KTASK_FORK;
@@ -67,9 +67,9 @@ static bool is_life(const struct wmk_ktask_version *version)
 /* ── eviction ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Removes the oldest version of a task that has at least two versions. If the oldest version begins a life and the next
- * version is a renaming, the function copies the new name to the oldest version. The function then removes the renaming
- * instead of the oldest version.
+ * Removes the oldest version of a task that has at least two versions. If the oldest version is the beginning of the
+ * task and the next version is a change of the name, the function copies the new name to the oldest version. The
+ * function then removes the version with the change instead of the oldest version.
  */
 static void forget_oldest(struct wmk_ktasks *tasks, struct wmk_ktask_entry *entry)
 {
@@ -210,9 +210,9 @@ int wmk_ktasks_note_exec(struct wmk_ktasks *tasks, uint64_t ts, int32_t tid, int
 /* ── scan of /proc ───────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Returns the life that owns the number at `ts`, or a life that began later; NULL: no life is known. *comm: the name of
- * the life at `ts`. *then: the previous name in the next renaming, which must equal the name at `ts`; NULL if the
- * renaming has no previous name. If no renaming follows, *then is unchanged.
+ * Returns the version at which the task that owns the number at `ts`, or a later task, began; NULL: no task is known.
+ * *comm: the name of the life at `ts`. *then: the previous name in the next renaming, which must equal the name at
+ * `ts`; NULL if the renaming has no previous name. If no later change of the name exists, *then is unchanged.
  */
 static const struct wmk_ktask_version *life_about(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, const char **comm,
 						  const char **then)

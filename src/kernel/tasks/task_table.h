@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * task_table.h - the history of tasks: the name, process and namespaces of a thread number at a time. The history
- * supplies the contexts `pid`, `procname`, `prio`, `vpid`, `vtid`, ... of kernel records, which contain only a number
- * (`tid`) and a time.
+ * supplies the contexts `pid`, `procname`, `prio`, `vpid`, `vtid` and others of kernel records. A kernel record
+ * contains only a number (`tid`) and a time. of kernel records, which contain only a number (`tid`) and a time.
  *
  *     /proc, once ──wmk_ktasks_open()───┐
  *     task_newtask        ──_note_fork()┤   versions of each      _find(tid, cpu, ts) ──► struct wmk_ktask
@@ -11,14 +11,14 @@
  *     sched_process_exit  ──_note_exit()┘                                  namespaces
  *
  * Events may be noted in any order: events of one CPU are ordered, but events of two CPUs are not. The state at a time
- * follows from the latest version before this time. The state that the scan of /proc saw also applies to the past, back
- * to the previous event of that number. After each task_newtask event of a thread number, this number denotes the new
- * task. An exited task keeps its name until the next task_newtask of its number. The last records of a task follow its
- * exit, for example the switch to the next task, and need the name.
+ * follows from the latest version before this time. The state that the scan of /proc found also applies to the past,
+ * back to the previous event of the same number. After each task_newtask event of a thread number, this number denotes
+ * the new task. An exited task keeps its name until the next task_newtask of its number. The last records of a task
+ * follow its exit, for example the switch to the next task, and need the task's name.
  *
- * Priorities and namespaces are those of the first look-up, as no event reports their changes. A task that exited
- * before the look-up gets the values that a fork inherits from the parent. A number without any event or scan is looked
- * up in /proc, too.
+ * Priorities and namespaces are the values of the first look-up, because no event reports their changes. A task that
+ * exited before the look-up gets the values that a fork inherits from the parent. A number without any event or scan is
+ * looked up in /proc, too.
  *
  * The table is a hash table. A look-up follows one chain and then the few versions of the number (WMK_KTASKS_HISTORY at
  * most). `limit` bounds memory; evicted versions are counted. One thread at a time.

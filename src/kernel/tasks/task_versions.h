@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_versions.h - the structures of the task table. Internal: task_table.c stores versions, task_lookup.c derives the
- * state at a time from them.
+ * task_versions.h - the structures of the task table. Internal to src/kernel/tasks: task_table.c stores versions, and
+ * task_lookup.c derives the state at a time from the versions.
  *
  *     number ──hash──► struct wmk_ktask_entry ─newest─► RENAME 90 ─older─► FORK 40 ─older─► EXIT 20 ─older─► WALK 5
  *                                                       └───── one life ────────┘           └── the life before ──┘
@@ -58,8 +58,8 @@ struct wmk_ktasks {
 
 struct wmk_ktask_entry *wmk_ktasks_entry(struct wmk_ktasks *tasks, int32_t tid);
 /*
- * Adds a version at its position by time. NULL: no memory. To make room, the function may evict versions of other
- * numbers, but it keeps at least one version of `tid`.
+ * Inserts a version in the order of time. NULL: no memory. To make room, the function may evict versions of other
+ * numbers, but keeps at least one version of `tid`.
  */
 struct wmk_ktask_version *wmk_ktasks_add(struct wmk_ktasks *tasks, int32_t tid, uint64_t ts, enum wmk_ktask_kind kind);
 

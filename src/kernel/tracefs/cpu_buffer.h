@@ -15,13 +15,13 @@
  * and the `until` of the last part can continue within the page. Spliced and read pages are lost in a crash.
  *
  * Losses: wmk_kpage.lost is the number of records that were overwritten before the first record of the page. A page
- * that is full to its last byte has no space for this number, and has only a flag. Only wmk_kcpu_stats() reports
- * records that the kernel dropped. The kernel drops a record if the buffer is full (discard mode), or if the record is
- * nested too deep in a full buffer. Once recording has stopped and the buffer is empty, the number of events is exactly
- * read + overrun + dropped + commit_overrun.
+ * that is full to its last byte has no space for the number of lost records, and has only a flag. Only wmk_kcpu_stats()
+ * reports records that the kernel dropped. The kernel drops a record if the buffer is full (discard mode), or if the
+ * record is nested too deep in a full buffer. Once recording has stopped and the buffer is empty, the number of events
+ * is exactly read + overrun + dropped + commit_overrun.
  *
- * One thread at a time per buffer. Only one process can open the buffer of a CPU of an instance. Errors are -errno with
- * a cause chain.
+ * Only one thread at a time may use a buffer. Only one process can open the buffer of a CPU of an instance. Errors are
+ * -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_CPU_BUFFER_H
 #define WMK_KERNEL_CPU_BUFFER_H
@@ -73,10 +73,10 @@ int wmk_kcpu_open(int instance, unsigned cpu, enum wmk_kcpu_mode mode, struct wm
 enum wmk_kcpu_mode wmk_kcpu_mode(const struct wmk_kcpu *buffer);       /* the mode in use */
 const struct wmk_kpage_layout *wmk_kcpu_layout(const struct wmk_kcpu *buffer);
 /*
- * Return the next part: 1, with *part valid until the release; 0: nothing new; -errno; -EPROTO: an invalid page, which
- * is skipped. Without a release, the same part is returned again. flush: also return data of a page that the kernel is
- * still filling. The caller repeats the call until the function returns 0, because wmk_kcpu_fd() does not report all
- * available data. Never blocks.
+ * Return the next part. 1: *part is valid until the release; 0: no new data; -EPROTO: an invalid page, which is
+ * skipped; another -errno. Without a release, the same part is returned again. flush: also return data of a page that
+ * the kernel is still filling. The caller repeats the call until the function returns 0, because wmk_kcpu_fd() does not
+ * report all available data. Never blocks.
  */
 int wmk_kcpu_next(struct wmk_kcpu *buffer, bool flush, struct wmk_kpart *part);
 void wmk_kcpu_release(struct wmk_kcpu *buffer);
@@ -86,9 +86,9 @@ void wmk_kcpu_release(struct wmk_kcpu *buffer);
  * calls this function before the first wmk_kcpu_next(), and does not release the part.
  */
 int wmk_kcpu_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part);
-/* Discard the content; all counts begin at zero. */
+/* Discard the content of the buffer, and reset all counts to zero. */
 int wmk_kcpu_empty(struct wmk_kcpu *buffer, int instance);
-/* Open the records of a part. Return values are those of wmk_kpage_open() and wmk_kpage_part(). */
+/* Open the records of a part. The return values are those of wmk_kpage_open() and wmk_kpage_part(). */
 int wmk_kpart_open(const struct wmk_kcpu *buffer, const struct wmk_kpart *part, struct wmk_kpage *page);
 int wmk_kcpu_stats(struct wmk_kcpu *buffer, struct wmk_kcpu_stats *stats);
 /*

@@ -13,7 +13,7 @@
  * the ioctl in two cases. In the first case, all data that counts as read was released. In the second case, the page
  * has more data than the kernel has counted as read. The length field of the page shows without an ioctl whether the
  * page has more data than the kernel has counted. The length field is only a hint, because only the ioctl orders the
- * memory accesses; data is returned up to reader.read.
+ * memory accesses. The function returns data up to reader.read.
  *
  * A page that the writer has left is full. The free space of a full page is smaller than the smallest event (the rest
  * is padding), or the page has the flags of a loss. If records were lost before a page, GET_READER sets the flags of a
@@ -32,7 +32,7 @@
 #include "base/error.h"
 #include "kernel/tracefs/cpu_buffer_modes.h"
 
-/* The kernel's interface: the meta page before the data pages. Later kernels append fields. */
+/* The kernel maps a meta page before the data pages. Later kernels append fields. */
 struct wmk_kmap_meta {
 	uint32_t meta_page_size;           /* offset of the first page */
 	uint32_t meta_struct_len;
@@ -109,8 +109,8 @@ static void give(struct wmk_kcpu *buffer)
 int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 {
 	/*
-	 * Three rounds suffice. The first round takes the next page. If the writer has left this page in the meantime,
-	 * the second round takes the rest of the page. The third round returns the data.
+	 * Three rounds suffice. The first iteration takes the next page. If the writer has left this page in the
+	 * meantime, the second iteration takes the rest of the page. The third iteration returns the data.
 	 */
 	for (unsigned round = 0; round < 3; round++) {
 		const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(reader_page(buffer) +
@@ -129,7 +129,7 @@ int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush)
 		err = take(buffer);
 		if (err < 0)
 			return err;
-		/* No new data: the buffer was emptied, and new data goes to another page. */
+		/* The page has no new data, because the buffer was emptied and new data goes to another page. */
 		if (buffer->taken <= buffer->given)
 			return 0;
 	}

@@ -44,7 +44,7 @@ struct wmk_kcpu {
 
 int wmk_kcpu_map_open(struct wmk_kcpu *buffer);
 int wmk_kcpu_map_next(struct wmk_kcpu *buffer, bool flush);
-/* As wmk_kcpu_again(): all data of the reader page that counts as read. */
+/* Implements wmk_kcpu_again(): returns all data of the reader page that counts as read. */
 void wmk_kcpu_map_again(const struct wmk_kcpu *buffer, struct wmk_kpart *part);
 int wmk_kcpu_map_emptied(struct wmk_kcpu *buffer);
 void wmk_kcpu_map_close(struct wmk_kcpu *buffer);

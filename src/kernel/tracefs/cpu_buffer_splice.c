@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cpu_buffer_splice.c - pages copied out of a CPU's buffer. splice() moves many whole pages into a pipe without a copy.
- * The pages are then read from the pipe one by one. splice() skips the page that the writer is on, unless a reader has
- * read the beginning of this page. read() copies the available part of the oldest page. The copy is a page with its own
- * begin time.
+ * This process then reads the pages from the pipe one by one. splice() skips the page that the writer is on, unless a
+ * reader has read the beginning of this page. read() copies the available part of the oldest page. The copy has the
+ * form of a page with its own begin time.
  *
- * read() cannot be limited to full pages. However, if the buffer has more bytes than fit into one page, the writer has
- * left the oldest page.
+ * read() cannot be limited to full pages. If the buffer has more bytes than fit into one page, the writer has left the
+ * oldest page.
  */
 #include <errno.h>
 #include <fcntl.h>

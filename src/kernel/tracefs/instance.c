@@ -282,7 +282,7 @@ static int write_tids(int instance, const char *file, const int32_t *tids, unsig
 	for (unsigned i = 0; i < n && err == 0; i++) {
 		snprintf(text, sizeof(text), "%d", (int)tids[i]);
 		err = wmk_tracefs_write(instance, file, text, true);
-		/* The thread has ended meanwhile, and has no more events. */
+		/* The thread has ended in the meantime, and makes no more events. */
 		if (err == -ESRCH || err == -EINVAL)
 			err = (wmk_error_clear(), 0);
 	}

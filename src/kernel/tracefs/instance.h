@@ -10,12 +10,12 @@
  *     ...
  *     wmk_kinstance_remove(tracefs, name)                           removes all of it
  *
- * A process that crashes leaves instances behind, which continue to record. The name of an instance contains the owner:
- * wmk_kinstance_sweep() finds such instances by their owner and removes them.
+ * A process that crashes leaves instances behind, and these instances continue to record. The name of an instance
+ * contains the owner: wmk_kinstance_sweep() finds such instances by their owner and removes them.
  *
  * The owner is a runtime directory or a process. A runtime directory ("d<device>.<inode>") stays the owner if another
- * session daemon serves it. A process is named "p<pid>.<start time>". `instance` is an O_PATH descriptor of the
- * directory. Any thread. Errors are -errno with a cause chain.
+ * session daemon uses the directory. A process is named "p<pid>.<start time>". `instance` is an O_PATH descriptor of
+ * the directory. Any thread. Errors are -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_INSTANCE_H
 #define WMK_KERNEL_INSTANCE_H
@@ -45,8 +45,8 @@ int wmk_kinstance_owner_dir(int dir, char owner[WMK_KINSTANCE_OWNER]);
 /* Format the name of this process as an owner. */
 void wmk_kinstance_owner_self(char owner[WMK_KINSTANCE_OWNER]);
 /*
- * Return whether the process with this number and start time (as in an owner's name; 0: any time) has ended. False if
- * other processes are not visible.
+ * Return whether the process with this number and start time (as in an owner's name; 0: any time) has ended. Returns
+ * false if other processes are not visible.
  */
 bool wmk_kinstance_owner_has_ended(int pid, uint64_t ticks);
 /*
@@ -71,7 +71,8 @@ int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_
 
 /*
  * Configure the size of the buffers of an instance. No process may have the buffers open for reading. If a buffer is
- * full, the oldest records are lost with `overwrite`, else new ones. Readers are woken at a quarter of a buffer.
+ * full, the oldest records are lost with `overwrite`, and new records are lost without `overwrite`. Readers are woken
+ * at a quarter of a buffer.
  */
 int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes);
 /*
@@ -98,7 +99,7 @@ uint64_t wmk_kinstance_now(int instance);
 int wmk_kinstance_event(int instance, const char *system, const char *name, bool on);
 int wmk_kinstance_events_off(int instance);
 /*
- * Set the filter of an event, in the kernel's syntax; NULL: none. -EINVAL with the kernel's message.
+ * Set the filter of an event, in the kernel's syntax; NULL: no filter. -EINVAL with the kernel's message.
  */
 int wmk_kinstance_filter(int instance, const char *system, const char *name, const char *filter);
 /*

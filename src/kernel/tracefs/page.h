@@ -6,12 +6,13 @@
  *     bytes of a page ──wmk_kpage_open()──► struct wmk_kpage ──wmk_kpage_next()──► struct wmk_krecord, one by one
  *                           └─ wmk_kpage_part(): only the new records of a page that was read before
  *
- * Pure functions on memory; any thread. The bytes come from a kernel, a file or an emulated machine (little-endian, 32
- * or 64 bits), so every length is bounded. The format is described in the kernel's
- * Documentation/trace/ring-buffer-design.rst and ring-buffer-map.rst, and in tracefs itself (events/header_page,
- * events/header_event).
+ * The functions are pure and access only memory, so any thread may call them. The bytes come from a kernel, a file or
+ * an emulated machine (little-endian, 32 or 64 bits), so every length is bounded. The format is described in the
+ * kernel's Documentation/trace/ring-buffer-design.rst and ring-buffer-map.rst, and in tracefs itself
+ * (events/header_page, events/header_event).
  *
- * The kernel may be writing to a mapped page: committed data does not change any more, and the length is read once.
+ * The kernel may be writing to a mapped page. Committed data does not change any more, and the functions read the
+ * length once.
  */
 #ifndef WMK_KERNEL_PAGE_H
 #define WMK_KERNEL_PAGE_H
@@ -59,12 +60,16 @@ struct wmk_krecord {
 int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, size_t size, struct wmk_kpage *page);
 /*
  * Limit a page that was just opened to records from offset `from` (inclusive) to offset `until` (exclusive) of the
- * page's data. The function walks the earlier records, because later times depend on them. A page counts the records
- * that were lost before its first record. If `from` is not 0, the function therefore clears this count. Returns 0.
- * -EPROTO: the page is shorter, no record begins at `from`, or the page is damaged before `from`.
+ * page's data. The function iterates over the earlier records, because the times of later records depend on the earlier
+ * records. A page counts the records that were lost before its first record. If `from` is not 0, the function therefore
+ * clears this count. Returns 0. -EPROTO: the page is shorter, no record begins at `from`, or the page is damaged before
+ * `from`.
  */
 int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until);
-/* Return the next record: 1, with *record; 0: no more; -EPROTO: damaged from here on. */
+/*
+ * Return the next record. 1: *record is valid; 0: the page has no more records; -EPROTO: the rest of the page is
+ * damaged.
+ */
 int wmk_kpage_next(struct wmk_kpage *page, struct wmk_krecord *record);
 
 #endif

@@ -3,8 +3,9 @@
  * tracefs.c - the file system of the kernel's tracers: its location, its small files, its instances, and the reason
  * when it cannot be used.
  *
- * Location, in this order: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing, /sys/kernel/debug/tracing, any mount in
- * /proc/self/mounts. If tracefs is not mounted, a process of root mounts it at /sys/kernel/tracing.
+ * The search for tracefs tries, in this order: $WAYMARK_TRACEFS (for tests), /sys/kernel/tracing,
+ * /sys/kernel/debug/tracing, any mount in /proc/self/mounts. If tracefs is not mounted, a process of root mounts it at
+ * /sys/kernel/tracing.
  */
 #include "kernel/tracefs/tracefs.h"
 
@@ -45,7 +46,7 @@ static int is_tracefs(const char *path)
 	return fs.f_type == TRACEFS_MAGIC;
 }
 
-/* Find a mount that is reachable: another file system may have been mounted over a mount since. */
+/* Find a mount that is reachable, because another file system may have been mounted over a mount. */
 static bool find_mounted(char *path, size_t size)
 {
 	FILE *mounts = fopen("/proc/self/mounts", "re");
@@ -259,7 +260,7 @@ int wmk_tracefs_write(int dir, const char *file, const char *text, bool append)
 		err = wmk_error(-errno, "the kernel rejects '%.60s' for %s", text, file);
 	else if ((size_t)put != len)
 		err = wmk_error(-EIO, "the kernel accepted only %zd of %zu bytes for %s", put, len, file);
-	/* Some files report the error of a deferred write here. */
+	/* For some files, close() reports the error of a deferred write. */
 	if (close(fd) < 0 && err == 0)
 		err = wmk_error(-errno, "the kernel rejects '%.60s' for %s", text, file);
 	return err;
