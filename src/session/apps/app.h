@@ -18,7 +18,8 @@ struct app_record {
 };
 
 /*
- * A source of epoll: a listening socket, a timer, jobs of other threads, or the socket or the pidfd of an application.
+ * A source of epoll events: a listening socket, a timer, jobs of other threads, or the socket or the pidfd of an
+ * application.
  */
 struct shard_source {
 	enum { SOURCE_LISTEN, SOURCE_TIMER, SOURCE_JOBS, SOURCE_SOCKET, SOURCE_PIDFD } kind;

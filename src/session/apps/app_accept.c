@@ -108,7 +108,8 @@ static bool is_ours(const struct wmk_accept *acceptor, uid_t uid)
 
 /*
  * True if the user exceeds its limit of connections. Also true if the user has more than WMK_ACCEPT_RESERVED
- * connections while more than three quarters of `max` are in use. Locked; the new connection is counted already.
+ * connections while more than three quarters of `max` are in use. The caller holds the lock, and has counted the new
+ * connection already.
  */
 static bool has_too_many(const struct wmk_accept *acceptor, const struct accept_user *user)
 {
@@ -120,7 +121,7 @@ static bool has_too_many(const struct wmk_accept *acceptor, const struct accept_
 	       (places && user->n > WMK_ACCEPT_RESERVED && acceptor->n_conns > places - places / 4);
 }
 
-/* Count one more connection of the user, and set *too_many if it exceeds the limit. -ENOMEM: not counted. */
+/* Count one more connection of the user, and set *too_many if the user exceeds the limit. -ENOMEM: not counted. */
 static int count_user(struct wmk_accept *acceptor, uid_t uid, bool *too_many)
 {
 	struct accept_user **user;

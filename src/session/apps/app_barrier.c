@@ -152,8 +152,8 @@ static bool is_stopped(const struct app *app)
 
 /*
  * True if no thread of the application has run or was runnable for a while. An idle application either has read its
- * SYNC already, or its socket has no room for the SYNC. The daemon cannot make an idle application answer. (The result
- * is not valid for a later barrier, before which the application may run.)
+ * SYNC already, or its socket has no room for the SYNC. The daemon cannot force an idle application to answer. (The
+ * result is not valid for a later barrier, before which the application may run.)
  */
 static bool is_asleep(struct app *app, unsigned *budget)
 {
@@ -169,8 +169,8 @@ static bool is_asleep(struct app *app, unsigned *budget)
 }
 
 /*
- * True if the shard must act next, not the application. The application has sent data, or its socket has room for
- * queued data of the shard.
+ * True if the next step depends on the shard, not on the application. The application has sent data, or its socket has
+ * room for queued data of the shard.
  */
 static bool is_heard_next(const struct app *app)
 {
@@ -181,8 +181,8 @@ static bool is_heard_next(const struct app *app)
 
 /*
  * True if the application is stopped or idle. The function stores a positive result for this barrier and does not
- * repeat the test. So `budget` is left for the other applications. A thread needs time to become idle. So in the first
- * LOOK_MS after a SYNC, the function tests only whether the application is stopped.
+ * repeat the test. The rest of `budget` is thereby available for other applications. A thread needs time to become
+ * idle. In the first LOOK_MS after a SYNC, the function therefore tests only whether the application is stopped.
  */
 static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)
 {
@@ -210,7 +210,7 @@ static bool is_of_others(const struct barrier *u, const struct app *app)
 /*
  * True if an application may still answer soon. After an application has missed a whole deadline, no command waits for
  * the application until it answers in time again. If commands waited for an application that never answers, or always
- * answers late, it would delay every command.
+ * answers late, this application would delay every command.
  */
 static bool may_answer_soon(struct wmk_shard *shard, const struct barrier *u, uint32_t number, bool others_late)
 {

@@ -5,9 +5,9 @@
 
 #include "session/apps/app.h"
 
-/* Call after each turn of a shard: completes barriers that all applications have answered. */
+/* Call after each iteration of a shard's event loop: completes barriers that all applications have answered. */
 void wmk_barriers_check(struct wmk_shard *shard);
-/* Report all barriers of a shard that closes. */
+/* Report the shard's part of all barriers, because the shard closes. */
 void wmk_barriers_abandon(struct wmk_shard *shard);
 
 /* Send SYNC with this number, after the messages that answer a registration. */

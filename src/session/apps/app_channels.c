@@ -73,7 +73,7 @@ void wmk_app_event_gone(struct app *app, uint32_t number)
 		wmk_app_channel_unset(&app->channels[i], number);
 }
 
-/* The channel number of the rings on the connection, or -errno. */
+/* Return the channel number of the rings on the connection, or -errno. */
 int wmk_app_channel_number(struct app *app, struct rings *rings)
 {
 	uint32_t at = app->n_channels;
@@ -111,8 +111,9 @@ int wmk_app_adopt_rings(struct app *app, struct rings *rings)
 }
 
 /*
- * Flags for an application that records into the rings. If the session tracks pids, its rings get the flag
- * WMK_CHANNEL_PRIVATE, like rings that belong to one process. The child of a fork does not record into private rings.
+ * Return the flags of the rings for an application that records into the rings. If the session tracks pids, its rings
+ * get the flag WMK_CHANNEL_PRIVATE, like rings that belong to one process. The child of a fork does not record into
+ * private rings.
  */
 uint8_t wmk_app_channel_flags(const struct rings *rings)
 {
@@ -140,7 +141,7 @@ int wmk_app_channel_send(struct app *app, uint32_t number)
 	return err;
 }
 
-/* The session, and with it the rings, is destroyed. */
+/* The session and its rings are being destroyed. */
 int wmk_app_channel_drop(struct app *app, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
@@ -158,7 +159,7 @@ int wmk_app_channel_drop(struct app *app, uint32_t number)
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A process leaves the rings. The process's own rings have no writer any more. Shared rings may hold an incomplete
+ * A process leaves the rings. The process's own rings no longer have a writer. Shared rings may hold an incomplete
  * record of the process.
  */
 static void rings_left(struct app *app, struct rings *rings, bool freed)

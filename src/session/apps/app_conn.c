@@ -46,7 +46,7 @@ void wmk_app_notify(struct app *app)
 }
 
 /*
- * Keep the first error of an application. `last`: the connection ends with this error, which replaces an earlier one.
+ * Keep the first error of an application. `last`: the connection ends with this error, which replaces an earlier error.
  */
 static void record_error(struct app *app, int err, const char *words, bool last)
 {
@@ -70,8 +70,8 @@ static void events_free(struct app *app)
 }
 
 /*
- * Bytes in buffers that the application can grow: messages, events, enabled bits and filters. Rounded down to a
- * multiple of PIECE.
+ * Return the number of bytes in buffers that the application can grow: messages, events, enabled bits and filters.
+ * The result is rounded down to a multiple of PIECE.
  */
 static size_t bytes_kept(const struct app *app)
 {
@@ -84,8 +84,8 @@ static size_t bytes_kept(const struct app *app)
 }
 
 /*
- * Each connection has its own bounds, but thousands of connections of one user could exhaust the memory together. True:
- * the connections of the user exceed the limit, and this connection has just grown.
+ * Each connection has its own bounds, but thousands of connections of one user could exhaust the memory together.
+ * Returns true if the connections of the user exceed the limit and this connection has just grown.
  */
 static bool keeps_too_much(struct app *app)
 {
@@ -210,8 +210,8 @@ static void name_take(struct app *app, const char *name)
 }
 
 /*
- * A process that registers again (after exec() or setuid()) keeps its slot and its pidfd. Otherwise each registration
- * would hold a slot until the process dies, and a server that changes its user for every request would use up all
+ * A process that registers again (after exec() or setuid()) keeps its slot and its pidfd. Otherwise, each registration
+ * would hold a slot until the process ends. A server that changes its user for every request would then use up all
  * slots.
  */
 static bool take_over(struct app *app)
@@ -401,8 +401,8 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	int err = wmk_u32_decode(body, frame->length, &sync);
 
 	/*
-	 * An answer to one SYNC also answers all earlier SYNCs of the connection. A number that was never sent is
-	 * ignored.
+	 * An answer to one SYNC also answers all earlier SYNCs of the connection. The daemon ignores a SYNC number that
+	 * was never sent.
 	 */
 	if (err < 0 || app->sync_first == 0 || sync < app->sync_first || sync > app->sync_sent)
 		return err;
@@ -414,7 +414,7 @@ static int take_synced(struct app *app, const struct wmk_frame *frame, const voi
 	return 0;
 }
 
-/* Take back rings of an earlier daemon. Rings that fail the checks are refused, and the connection stays open. */
+/* Reattach rings of an earlier daemon. Rings that fail the checks are refused, and the connection stays open. */
 static int take_rings(struct app *app, const struct wmk_frame *frame, const void *body, int fd)
 {
 	struct wmk_rings_msg rings;
@@ -518,7 +518,10 @@ void wmk_app_readable(struct app *app)
 	if (app->socket >= 0 && wmk_deferred_close_is_full(app->uid))
 		wmk_app_close(app, wmk_error(-EMFILE, "user %u has sent too many descriptors that cannot be closed",
 					     (unsigned)app->uid));
-	/* A reception that does not fill the buffer has read all pending data, so no further system call is needed. */
+	/*
+	 * A reception that does not fill the buffer has read all pending data, so the shard makes no further system
+	 * call.
+	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && came == 1 && more && app->socket >= 0; i++) {
 		came = wmk_in_receive(&app->in, app->socket);
 		more = app->in.len == app->in.cap;
@@ -546,8 +549,9 @@ void wmk_app_readable(struct app *app)
 void wmk_app_drain(struct app *app)
 {
 	/*
-	 * A dead process sends nothing more, so at most the content of its socket buffer is left. Other processes may
-	 * hold the application's end of the socket open. The daemon does not read data that these processes send later.
+	 * A process that has ended sends nothing more, so at most the content of its socket buffer is left. Other
+	 * processes may hold the application's end of the socket open. The daemon does not read data that these
+	 * processes send later.
 	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_deferred_close_is_full(app->uid); i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)

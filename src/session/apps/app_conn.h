@@ -5,14 +5,17 @@
 
 #include "session/apps/app.h"
 
-/* Process received messages, and send queued ones. The application may be closed afterwards, but is never freed. */
+/*
+ * Process received messages, and send queued messages. The function may close the application, but never frees the
+ * application.
+ */
 void wmk_app_readable(struct app *app);
-/* After the process has died, process all data that the socket still holds; then close the socket. */
+/* After the process has ended, process all data that the socket still holds; then close the socket. */
 void wmk_app_drain(struct app *app);
 void wmk_app_flush(struct app *app);
 /*
- * Close the connection because of an error (negative errno, its text in the thread's cause chain); 0: the application
- * closed it.
+ * Close the connection because of an error (negative errno, with its text in the thread's cause chain); 0: the
+ * application closed the connection.
  */
 void wmk_app_close(struct app *app, int err);
 /* Send REFUSED with this reason, then close. */

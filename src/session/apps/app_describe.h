@@ -15,7 +15,9 @@ struct wmk_describing {
 	uid_t enabled_by;
 	struct wmk_described *known;
 };
-/* The latest description of a class in the same arena; an array of WMK_DESCRIBED entries, initially zero. */
+/*
+ * The latest description of a class in the same arena. The array has WMK_DESCRIBED entries, which are initially zero.
+ */
 #define WMK_DESCRIBED 256u
 struct wmk_described {
 	const struct class *class;

@@ -5,9 +5,9 @@
 
 #include "session/apps/app.h"
 
-/* The process of the application has died. */
+/* Called after the process of the application has ended. */
 void wmk_app_died(struct app *app);
-/* Another program runs in the process (exec): free the claims of the earlier one. */
+/* Called when another program runs in the process (exec): free the claims of the earlier program. */
 void wmk_shard_replaced(struct wmk_shard *shard, const struct app *by);
 
 #endif

@@ -10,8 +10,8 @@
  * For a changed session all events are compared. For an application that registers more events, only the new events are
  * compared. So the cost of a registration is proportional to the size of its messages.
  *
- * Runs in the thread of the shard, with the lock of one session after the other. Messages are queued; nothing waits for
- * the application.
+ * The functions run in the thread of the shard, and hold the lock of at most one session at a time. The functions queue
+ * messages, and never wait for the application.
  */
 #include "session/apps/app_reconcile.h"
 
@@ -38,7 +38,7 @@
 
 /*
  * Send the flags that `track` and `untrack` change. An application that is not tracked records into none of its shared
- * rings, so its children need not wait.
+ * rings, so a child of the application need not wait for its own rings.
  */
 static int flags_apply(struct app *app, const struct wmk_session *session, bool tracked)
 {
@@ -71,12 +71,12 @@ static bool is_earlier(const struct app_channel *ch, const struct wmk_session_ch
 /*
  * Move an event to the rings of the current layout. MOVE names the rings of an earlier layout in which the event is
  * enabled. MOVE is also sent for rings that were just reattached, if the event has an id in the reattached rings. The
- * session daemon does not know which events its predecessor enabled in reattached rings. MOVE has no effect in rings in
- * which the event is not enabled.
+ * session daemon has no record of the events that an earlier daemon enabled in reattached rings. MOVE has no effect in
+ * rings in which the event is not enabled.
  *
- * Returns 1 if ENABLE is not needed: the session daemon knows that the event was enabled with filter `hash` in rings of
- * an earlier layout. If the application cannot apply MOVE, it continues to record into the rings of the earlier layout
- * only. Returns 0 if ENABLE must follow, with the filter.
+ * Returns 1 if ENABLE is not needed, because the event was enabled with filter `hash` in rings of an earlier layout. If
+ * the application cannot apply MOVE, it continues to record into the rings of the earlier layout only. Returns 0 if
+ * ENABLE must follow, with the filter.
  */
 static int earlier_move(struct app *app, const struct wmk_enable_msg *to, uint64_t hash)
 {
@@ -144,7 +144,7 @@ static int event_disable(struct app *app, uint32_t number, uint32_t event)
 
 /* ── one session ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An event belongs to the first channel of its domain that selects it. */
+/* An event belongs to the first channel of its domain that selects the event. */
 static bool wanted_before(const struct wmk_session *session, const bool *in, unsigned channel,
 			  const struct class *class)
 {
@@ -280,9 +280,9 @@ static int event_apply(struct app *app, const struct wmk_session *session, const
 }
 
 /*
- * Assign the missing ids of all selected events together: each piece of metadata waits for the disk, and an application
- * with its own rings needs all its events declared. On an error, event_apply() tries each event by itself, and reports
- * which event fails.
+ * Assign the missing ids of all selected events together, because each piece of metadata waits for the disk. An
+ * application with its own rings needs all its events declared. On an error, event_apply() tries each event separately,
+ * and reports which event fails.
  */
 static void declare_ahead(struct app *app, const struct wmk_session *session, const bool *in, unsigned index,
 			  bool fresh, int *number)
@@ -310,7 +310,7 @@ static void declare_ahead(struct app *app, const struct wmk_session *session, co
 	free(missing);
 }
 
-/* An application dumps its loaded objects again if its last dump is older than the latest request for a state dump. */
+/* An application makes a new state dump of its loaded objects if its last dump is older than the latest request. */
 static int statedump_apply(struct app *app, const struct wmk_session *session, uint32_t number)
 {
 	struct app_channel *ch = &app->channels[number];
@@ -386,7 +386,7 @@ static void apply(struct app *app, struct wmk_session *session, bool fresh)
 {
 	/*
 	 * Events are compared once the application has registered all events. A destroyed session is dropped in any
-	 * case, because a closed application may live for long.
+	 * case, because the object of a closed application may exist for a long time.
 	 */
 	bool talks = app->state == APP_ADMITTED && app->complete;
 

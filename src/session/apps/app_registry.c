@@ -2,8 +2,8 @@
 /*
  * app_registry.c - the applications of a shard: all in a list, and by pid in buckets.
  *
- * Only the thread of the shard uses the registry (all connections of a process are in one shard), so it needs no lock.
- * A registration searches by process four times, and a shard may have thousands of applications.
+ * Only the thread of the shard uses the registry, so the registry needs no lock: all connections of a process are in
+ * one shard. A registration searches by process four times, and a shard may have thousands of applications.
  */
 #include "session/apps/app_registry.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* True if the session selects the application. Locked. */
+/* True if the session's channels and trackers select the application. Locked. */
 static bool wants(struct wmk_session *session, struct app *app)
 {
 	bool any = false;
@@ -107,7 +107,10 @@ static void came_late(struct wmk_session *session, struct app *app, const void *
 		wmk_unrecorded_in(session, &key, WMK_UNRECORDED_DAEMON, 0, NULL);
 }
 
-/* No note for an application that has reattached rings: the earlier daemon recorded this application. */
+/*
+ * The daemon makes no note for an application that has reattached rings, because the earlier daemon recorded this
+ * application.
+ */
 void wmk_unrecorded_complete(struct app *app)
 {
 	uint64_t began = 0;

@@ -41,7 +41,7 @@ static struct {
 
 static void thread_enough(void);
 
-/* The caller of each function from here to add() holds list.lock. */
+/* The caller of each function from this line to add() holds list.lock. */
 static void count(struct deferred_close_user *user, int by)
 {
 	user->n += (unsigned)by;
@@ -67,7 +67,7 @@ static void forget_if_nothing(struct deferred_close_user *user)
 	free(user);
 }
 
-/* A user with a waiting descriptor and fewer busy threads than allowed; NULL: none. */
+/* Return a user that has a waiting descriptor and fewer busy threads than allowed; NULL: no such user. */
 static struct deferred_close_user *user_next(void)
 {
 	struct deferred_close_user *user = list.users;
@@ -112,7 +112,10 @@ static void *thread_run(void *data)
 	return data;
 }
 
-/* Start a thread if all threads are in a close() and a descriptor waits. After a failure the next call tries again. */
+/*
+ * Start a thread if all threads are in a close() and a descriptor waits. After a failure, the next call tries to start
+ * a thread again.
+ */
 static void thread_enough(void)
 {
 	pthread_attr_t attr;
@@ -201,8 +204,8 @@ void wmk_deferred_close_file(int fd, unsigned uid)
 }
 
 /*
- * True if unread data holds a descriptor. The function peeks without a control buffer: MSG_CTRUNC then reports that a
- * message holds descriptors.
+ * True if unread data contains a descriptor. The function peeks without a control buffer: MSG_CTRUNC then reports that
+ * a message contains descriptors.
  */
 static bool holds_descriptors(int socket)
 {

@@ -35,7 +35,7 @@
 
 /* ── begin and end of applications ───────────────────────────────────────────────────────────────────── */
 
-/* A pidfd of the connected process; -1: the process has ended, or the kernel cannot provide a pidfd. */
+/* Return a pidfd of the connected process; -1: the process has ended, or the kernel cannot provide a pidfd. */
 static int peer_pidfd(int socket, pid_t pid)
 {
 	int fd = -1;
@@ -105,7 +105,7 @@ static int app_watch(struct app *app)
 	return err;
 }
 
-/* True, with the reason in `words`, if a limit on connections is reached. */
+/* Returns true, and the reason in `words`, if a limit on connections is reached. */
 static bool is_refused(struct wmk_shard *shard, const struct wmk_app_conn *conn, char *words, size_t size)
 {
 	const struct wmk_tracing_options *limits = &shard->tracing->options;
@@ -193,7 +193,7 @@ static void watch_again(struct wmk_shard *shard)
 		accept_suspend(shard);
 }
 
-/* Accept some connections; epoll reports the remaining ones again, to this shard or another. */
+/* Accept some connections; epoll reports the remaining connections again, to this shard or another shard. */
 static void conns_accept(struct wmk_shard *shard)
 {
 	struct wmk_app_conn conn;

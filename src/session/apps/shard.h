@@ -9,9 +9,10 @@
  *
  * `waymark record` has one shard with its own socket. The session daemon has several shards, each with a thread. These
  * shards accept from one socket. A shard passes on connections of processes that belong to another shard
- * (app_accept.h). The pidfd of a process signals its end; then its claims are freed in all its rings. No function of a
- * shard blocks on an application, and no application can harm another application. For each application, the daemon
- * limits the messages that it sends, the memory that is kept for it, and the data that it leaves unread.
+ * (app_accept.h). The pidfd of a process signals its end; the shard then frees the process's claims in all rings. No
+ * function of a shard blocks on an application, and no application can harm another application. For each application,
+ * the daemon limits the messages that the application sends, the memory that is kept for the application, and the data
+ * that the application leaves unread.
  *
  * One thread uses a wmk_shard, except for wmk_shard_take(), wmk_shard_listen() and wmk_shard_stop(). Callbacks run in
  * that thread, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
@@ -71,18 +72,18 @@ struct wmk_shard_options {
 	uint64_t max_kept;
 	unsigned hello_ms;                  /* a connection is closed if it sends no HELLO within this time (5000 ms) */
 	/*
-	 * Optional. An application was admitted, refused or dropped, closed its socket, or died. For applications that
-	 * are not kept, only pid, uid, connected and alive are set.
+	 * Optional. Called when an application was admitted, refused or dropped, closed its socket, or ended. For
+	 * applications that are not kept, only pid, uid, connected and alive are set.
 	 */
 	void (*on_app)(void *data, const struct wmk_app_info *info);
 	void *data;
 };
 
-/* Replaces the socket of a process that has ended; -EADDRINUSE if a process listens there. */
+/* Replaces the socket of a process that has ended; -EADDRINUSE if a process listens on the socket. */
 int wmk_shard_open(const struct wmk_shard_options *options, struct wmk_shard **shard);
 /* Closes connections and removes the socket (the directory only if wmk_shard_open() created it). */
 void wmk_shard_close(struct wmk_shard *shard);
-/* An epoll descriptor: readable when wmk_shard_run_once() has something to do. Owned by `shard`. */
+/* Return an epoll descriptor, which is readable when wmk_shard_run_once() has pending events. Owned by `shard`. */
 int wmk_shard_fd(const struct wmk_shard *shard);
 /*
  * Process pending events, waiting at most `timeout_ms` (0: no wait, -1: no limit). Returns the number of processed
@@ -90,11 +91,11 @@ int wmk_shard_fd(const struct wmk_shard *shard);
  */
 int wmk_shard_run_once(struct wmk_shard *shard, int timeout_ms);
 /*
- * From now on accept connections of `acceptor`, as its shard number `shard`, until wmk_shard_close(). `acceptor` must
- * outlive the shard. Any thread. -errno with a cause chain.
+ * From now on, accept connections of `acceptor`, with the shard number `shard`, until wmk_shard_close(). `acceptor`
+ * must outlive the shard. Any thread. -errno with a cause chain.
  */
 int wmk_shard_listen(struct wmk_shard *shard, struct wmk_accept *acceptor, unsigned index);
-/* Take over an accepted connection, also on an error. Any thread. -ENOMEM: the connection was closed. */
+/* Take over an accepted connection, even on an error. Any thread. -ENOMEM: the connection was closed. */
 int wmk_shard_take(struct wmk_shard *shard, const struct wmk_app_conn *conn);
 /* Make wmk_shard_run_once() return -ESHUTDOWN. Any thread. */
 void wmk_shard_stop(struct wmk_shard *shard);
@@ -103,10 +104,11 @@ void wmk_shard_stop(struct wmk_shard *shard);
 void wmk_shard_update(struct wmk_shard *shard, struct wmk_session *session);
 /*
  * Send SYNC to every connected application, and run the loop until all have answered or `timeout_ms` has passed.
- * Returns how many have not answered (wmk_shard_unanswered() lists them), or -errno.
+ * Returns the number of applications that have not answered (wmk_shard_unanswered() lists these applications), or
+ * -errno.
  */
 int wmk_shard_sync(struct wmk_shard *shard, int timeout_ms);
-/* The i-th application that has not answered the latest SYNC; false past the end. */
+/* Get the i-th application that has not answered the latest SYNC; false past the end. */
 bool wmk_shard_unanswered(const struct wmk_shard *shard, unsigned i, struct wmk_app_info *info);
 
 /* ── accounting ──────────────────────────────────────────────────────────────────────────────────────── */
@@ -124,7 +126,7 @@ struct wmk_shard_stats {
 	uint64_t classes_enabled;           /* ids assigned in all rings */
 };
 void wmk_shard_stats(const struct wmk_shard *shard, struct wmk_shard_stats *stats);
-/* The i-th kept application, in order of arrival; false past the end. */
+/* Get the i-th kept application, in order of arrival; false past the end. */
 bool wmk_shard_get(const struct wmk_shard *shard, unsigned i, struct wmk_app_info *info);
 
 /* Add the shard's listening socket to epoll, for new connections. */

@@ -96,7 +96,7 @@ static int loop_open(struct wmk_shard *shard)
 	return err < 0 ? err : wmk_shard_watch(shard, shard->wake, &shard->jobs_source, true, false);
 }
 
-/* For a shard with its own socket. */
+/* Used by a shard that has its own socket. */
 static int acceptor_open(struct wmk_shard *shard)
 {
 	const struct wmk_accept_options options = {

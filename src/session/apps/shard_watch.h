@@ -11,9 +11,9 @@ int wmk_shard_watch(struct wmk_shard *shard, int fd, struct shard_source *source
  * a child of posix_spawn() holds a copy, until the child executes its program.
  */
 void wmk_shard_unwatch(struct wmk_shard *shard, int fd);
-/* As wmk_shard_unwatch(), but close the socket of a connection by wmk_deferred_close_socket(). */
+/* Like wmk_shard_unwatch(), but close the socket of a connection by wmk_deferred_close_socket(). */
 void wmk_shard_unwatch_socket(struct wmk_shard *shard, int fd, uid_t uid);
-/* Run a job in the thread of the shard, in order; the caller owns `job` until then. Any thread. */
+/* Run a job in the thread of the shard, in order; the caller owns `job` until the job has run. Any thread. */
 struct wmk_shard_job {
 	struct cds_wfcq_node node;
 	void (*run)(struct wmk_shard *shard, struct wmk_shard_job *job);

@@ -38,7 +38,7 @@ uint64_t wmk_app_birth(struct app *app)
 	return birth ? birth : wmk_app_start_time(app);
 }
 
-/* The path of the executable; "": hidden, or the process has ended. */
+/* Return the path of the executable; an empty text: hidden, or the process has ended. */
 static const char *exe_of(pid_t pid, char *exe, size_t size)
 {
 	char path[40];
@@ -70,7 +70,10 @@ const char *wmk_app_exe(struct app *app)
 	return app->exe ? app->exe : "";
 }
 
-/* Also true for a file that was removed or replaced since, as in an update: the kernel appends " (deleted)". */
+/*
+ * Also true for a file that was removed or replaced after the program began (for example by an update): the kernel
+ * appends " (deleted)".
+ */
 static bool exec_is(const char *wanted, const char *exe)
 {
 	const char *base = strrchr(exe, '/'), *is = strchr(wanted, '/') || !base ? exe : base + 1;
@@ -114,9 +117,9 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 
 /*
  * True if the application's parent was a member and has ended, as when a daemon forks twice. /proc then shows no
- * ancestor to follow. The application itself names its parent, so the daemon accepts only a member that has the same
- * user as the application. So no application can enter the trace of another user. For a living parent, /proc is
- * authoritative.
+ * ancestor to follow. The application itself reports its parent, so the daemon accepts only a member that has the same
+ * user as the application. An application therefore cannot enter the trace of another user. For a parent that has not
+ * ended, /proc is authoritative.
  */
 static bool was_forked_by_member(const struct wmk_session_channel *channel, const struct app *app)
 {
@@ -129,9 +132,9 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 }
 
 /*
- * Remember applications that are not in the domain of the channel, because reading /proc at each update is slow. A
- * program after exec() and a child register as new applications, so the result stays valid. The table has few slots. If
- * the serial of another channel has overwritten the slot of this channel, the daemon reads /proc once more.
+ * Cache applications that are not in the domain of the channel, because reading /proc at each update is slow. A program
+ * after exec() and a child register as new applications, so the result stays valid. The table has few slots. If the
+ * serial of another channel has overwritten the slot of this channel, the daemon reads /proc once more.
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {

@@ -5,13 +5,16 @@
 
 #include "session/apps/app.h"
 
-/* True if the process is in the domain of the channel. Remembers descendants that a domain with `follow` includes. */
+/*
+ * True if the process is in the domain of the channel. The function stores descendants that a domain with `follow`
+ * includes.
+ */
 bool wmk_domain_has(struct wmk_session_channel *channel, struct app *app);
-/* True if user and allow-lists select the application. */
+/* True if the session's user and allow-lists select the application. */
 bool wmk_session_tracks(const struct wmk_session *session, const struct app *app);
 /*
- * A number that distinguishes the process from other processes with the same pid. Since Linux 6.9, the number is the
- * inode of the pidfd, which is unique until the next boot. On older kernels, the number is the start time of the
+ * Return a number that distinguishes the process from other processes with the same pid. Since Linux 6.9, the number is
+ * the inode of the pidfd, which is unique until the next boot. On older kernels, the number is the start time of the
  * process. 0: hidden.
  */
 uint64_t wmk_app_birth(struct app *app);

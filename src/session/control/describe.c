@@ -18,7 +18,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The kernel's list of events is long: read at most once per description, and only for kernel channels. */
+/*
+ * The kernel's list of events is long: the daemon reads the list at most once per description, and only for kernel
+ * channels.
+ */
 struct described_classes {
 	bool looked;
 	struct wmk_kcatalog *catalog;    /* NULL: unavailable */
@@ -50,7 +53,7 @@ static uint64_t memory_of(const struct wmk_session_channel *channel)
 	return bytes;
 }
 
-/* The memory that idle rings have given back. */
+/* The memory that idle rings have returned to the system. */
 static uint64_t reclaimed_of(const struct wmk_session_channel *channel)
 {
 	uint64_t bytes = 0;

@@ -2,17 +2,17 @@
 /*
  * ring_requests.c - requests to the consumer about existing rings: flush, clear, reclaim, count, close.
  *
- * A request takes as long as a disk takes. Meanwhile the lock of the session is released, so that applications register
- * and end, and other commands run. One thread at a time makes requests (session->writing; others wait), and only this
- * thread removes rings from the list of the session:
+ * A request can take as long as a disk access. During a request, the lock of the session is released, so that
+ * applications register and end, and other commands run. One thread at a time makes requests (session->writing; others
+ * wait), and only this thread removes rings from the list of the session:
  *
  *     lock ─ wait while writing ─ writing = true ─┐ unlock      others may add rings at the head of the list; none
  *                                                 ├ requests    removes any; rings to close are removed already, and
  *     lock ─ store the counts ─ writing = false ◄─┘             `closed` is set
  *
- * A session is on one disk: after the first timeout the remaining requests are sent without waiting.
+ * A session is on one disk, so after the first timeout the remaining requests are sent without waiting.
  *
- * Invariant under the lock: every ring set in the list of a session is open at the consumer and not closed.
+ * Invariant under the lock: every ring set in the list of a session is open at the consumer daemon and not closed.
  */
 #include "session/control/ring_requests.h"
 
@@ -88,7 +88,7 @@ void wmk_ring_requests_counted(struct wmk_session *session)
 
 /* ── clear ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Traces of processes with their own buffers that have ended. */
+/* Traces of ended processes that had their own buffers. */
 struct left_traces {
 	struct wmk_arena arena;
 	struct wmk_list subs;            /* of const char * */
