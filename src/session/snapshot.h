@@ -29,13 +29,17 @@ struct wmk_snapshot_options {
 };
 
 /*
- * Locked; releases the lock while it waits. Create the directory of a snapshot, and copy all rings except those of the
- * state dump. The caller owns *snapshot, and frees it with wmk_snapshot_end(). -EPERM: no user channel is in overwrite
- * mode; -ENODATA: nothing was recorded; -EINVAL: no directory is known, or max_size is too small.
+ * The lock is held on entry and on return, and released while the function waits. Create the directory of a snapshot,
+ * and copy all rings except the rings of the state dump. The caller owns *snapshot, and frees it with
+ * wmk_snapshot_end(). -EPERM: no user channel is in overwrite mode; -ENODATA: nothing was recorded; -EINVAL: no
+ * directory is known, or max_size is too small.
  */
 int wmk_snapshot_begin(struct wmk_session *session, const struct wmk_snapshot_options *options,
 		       struct wmk_snapshot **snapshot);
-/* True if the session has a state dump that can be copied: regenerate it before wmk_snapshot_end(). */
+/*
+ * True if the session has a state dump that can be copied; the caller then regenerates the state dump before
+ * wmk_snapshot_end().
+ */
 bool wmk_snapshot_has_dump(const struct wmk_snapshot *snapshot);
 /* True if the snapshot has the kernel channels of the session. */
 bool wmk_snapshot_has_kernel(const struct wmk_snapshot *snapshot);
@@ -45,7 +49,7 @@ bool wmk_snapshot_has_kernel(const struct wmk_snapshot *snapshot);
  */
 int wmk_snapshot_end(struct wmk_snapshot *snapshot, struct wmk_ctl_snapshot_reply *reply, struct wmk_arena *arena);
 
-/* A snapshot that a program requests (waymark_snapshot()). */
+/* A snapshot that an application requests (waymark_snapshot()). */
 struct wmk_snapshot_request {
 	char name[WMK_CTL_REASON_MAX + 1];       /* beginning of its name; "": the name of the session's output */
 	char reason[WMK_CTL_REASON_MAX + 1];     /* valid UTF-8, without control characters */
@@ -53,16 +57,16 @@ struct wmk_snapshot_request {
 	pid_t pid;
 };
 /*
- * Locked. Remove the requests of programs from the rings of the session. 1: record a snapshot for *request. 0: no new
- * request, the session is not active, or its last requested snapshot began less than 10 s ago. Such requests are
+ * Locked. Remove the requests of applications from the rings of the session. 1: record a snapshot for *request. 0: no
+ * new request, the session is not active, or its last requested snapshot began less than 10 s ago. Such requests are
  * counted (snapshots_omitted). Requests in the rings of other users than the owner of the session are ignored.
  */
 int wmk_session_snapshot_requested(struct wmk_session *session, struct wmk_snapshot_request *request);
 /* Locked. Count a requested snapshot that could not be recorded. */
 void wmk_session_snapshot_omitted(struct wmk_session *session);
 /*
- * Locked. Set the snapshot output; `path` "" removes it. -EEXIST: the session has an output. -ENOENT: the session has
- * no output, or no output of this name.
+ * Locked. Set the snapshot output; an empty `path` removes the output. -EEXIST: the session has an output. -ENOENT: the
+ * session has no output, or no output of this name.
  */
 int wmk_session_snapshot_output(struct wmk_session *session, const struct wmk_ctl_snapshot_output *output);
 

@@ -17,8 +17,8 @@
  *     wmk_tracing_update(tracing, session, ...)  then the applications
  *
  * A command changes the session first and the applications second. A registration enters the registry first and copies
- * the sessions second. So either the registration sees the change of the command, or the command sees the registered
- * application. No event is missed.
+ * the sessions second. So either the registration observes the change of the command, or the command finds the
+ * registered application. No event is missed.
  *
  * Lock order: the lock of a session, then the lock of the wmk_tracing. No thread holds the locks of two sessions. Every
  * thread that calls a function of this header is registered with RCU (wmk_tracing_thread_begin()). Errors are -errno
@@ -84,7 +84,7 @@ struct wmk_rings_info {
 	uint64_t copy_max;
 };
 
-/* A kernel channel; it has no ring set. */
+/* The object is a kernel channel, which has no ring set. */
 struct wmk_kernel_info {
 	int instance;                    /* descriptor of the directory of the tracefs instance */
 	uint64_t *contexts;              /* numbers of wmk_ctf_context() */
@@ -104,14 +104,14 @@ struct wmk_kernel_info {
  * The consumer of a trace's rings and metadata: this process (waymark record), or the consumer daemon. An
  * implementation of these functions must not call any function of tracing.h. The functions that open, wake or declare
  * run with the lock of the session held. The functions that write, count or close run without the lock, because a disk
- * can block them. In each session, one thread at a time calls the functions that write, count or close. Meanwhile,
- * other threads may call the functions that open, wake or declare.
+ * can block them. In each session, one thread at a time calls the functions that write, count or close. During such a
+ * call, other threads may call the functions that open, wake or declare.
  */
 struct wmk_consumer_port_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
 	/* Append to the metadata. 0: accepted; packets that need the text are written after it. -errno: rejected. */
 	int (*metadata)(void *trace, const char *text, size_t len);
-	/* Replace the whole metadata. `wait`: return after the text is written. Optional. */
+	/* Replace the whole metadata. With `wait`, the function returns after the text is written. Optional. */
 	int (*metadata_replace)(void *trace, const char *text, size_t len, bool wait);
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
 	/*
@@ -123,17 +123,17 @@ struct wmk_consumer_port_ops {
 			   void **rings);
 	int (*kernel_events)(void *rings, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel);
 	/*
-	 * Write what the rings hold now. With `wait`, rings_flush() to rings_reclaim() return when the request is done,
-	 * however long it takes. Without `wait` they return -ETIMEDOUT, and the consumer performs the request later.
+	 * Write what the rings hold. With `wait`, rings_flush() to rings_reclaim() wait without a limit until the
+	 * request is done. Without `wait`, the result is -ETIMEDOUT, and the consumer performs the request later.
 	 */
 	int (*rings_flush)(void *rings, bool wait);
 	/* Write all committed records and the final counts, and stop draining. */
 	int (*rings_stop)(void *rings, bool wait);
 	int (*rings_clear)(void *rings, bool wait);
-	/* Give back the memory of rings that had no record for idle_us. Optional. */
+	/* Return the memory of rings that had no record for idle_us to the system. Optional. */
 	int (*rings_reclaim)(void *rings, uint64_t idle_us, bool wait);
 	/*
-	 * Query the current counts. -errno: the counts are the last known ones. After -ETIMEDOUT and -ECONNABORTED a
+	 * Query the current counts. -errno: the counts are the last known ones. After -ETIMEDOUT and -ECONNABORTED, a
 	 * query of other rings fails, too.
 	 */
 	int (*rings_counts)(void *rings, struct wmk_counts *counts, struct wmk_counts *earlier);
@@ -142,7 +142,7 @@ struct wmk_consumer_port_ops {
 	 * application.
 	 */
 	void (*rings_user)(void *rings, uid_t uid, const char *name, pid_t pid);
-	/* A process that wrote to the rings has died: drain them at once. */
+	/* Called when a process that wrote to the rings has ended: drain the rings immediately. */
 	void (*rings_wake)(void *rings);
 	void (*rings_close)(void *rings);
 	void (*trace_close)(void *trace);
@@ -153,13 +153,13 @@ struct wmk_consumer_port_ops {
 	int (*output_check)(void *data, const struct wmk_trace_info *session);
 	/*
 	 * Optional, without the lock of a session: for each connection to a relay, append a struct wmk_ctl_relay with
-	 * the state of the connection. Its member `session` is empty. A consumer that does not answer in time is no
+	 * the state of the connection. Its member `session` is empty. A consumer that does not answer in time is not an
 	 * error.
 	 */
 	int (*relays)(void *data, struct wmk_list *relays, struct wmk_arena *arena);
 	/*
-	 * Optional: the session has ended, and its traces are closed. After output_end() has returned 0, the spool of
-	 * the session is sent to the relay even if daemons crash. Reads path, uid and gid.
+	 * Optional; called when the session has ended and its traces are closed. After output_end() has returned 0, the
+	 * spool of the session is sent to the relay even if daemons crash. Reads path, uid and gid.
 	 */
 	int (*output_end)(void *data, const struct wmk_trace_info *session);
 	/*
@@ -188,10 +188,10 @@ struct wmk_consumer_port_ops {
 	int (*archive_left)(void *data, const struct wmk_trace_info *info);
 	int (*archive_end)(void *data, const struct wmk_trace_info *session);
 	/*
-	 * chunk_is_due() and chunk_end() are optional. Both concern the open chunk of the session with this path.
-	 * chunk_is_due() sets the size at which the consumer reports that a rotation is due, and returns true if the
-	 * chunk has this size. chunk_end(), before trace_cut(): the bytes so far are of closed chunks. (The rest of the
-	 * closed chunk, which is still in rings, counts for the next chunk.)
+	 * chunk_is_due() and chunk_end() are optional. Both functions concern the open chunk of the session with this
+	 * path. chunk_is_due() sets the size at which the consumer reports that a rotation is due, and returns true if
+	 * the chunk has this size. chunk_end(), before trace_cut(): the bytes so far are of closed chunks. (The rest of
+	 * the closed chunk, which is still in rings, counts for the next chunk.)
 	 */
 	bool (*chunk_is_due)(void *data, const char *path, uint64_t chunk_max);
 	void (*chunk_end)(void *data, const char *path);
@@ -199,7 +199,7 @@ struct wmk_consumer_port_ops {
 
 /* ── the tracing object ──────────────────────────────────────────────────────────────────────────────── */
 
-/* The identity of a process in claims of rings (waymark/ring.h), and the process that it belongs to. */
+/* The identity of a process in claims of rings (waymark/ring.h), and the process with this identity. */
 struct wmk_identity {
 	uint32_t slot, generation;
 	pid_t pid;
@@ -230,27 +230,27 @@ struct wmk_tracing_options {
 	/*
 	 * Optional. Called before a class gets this id in these rings, and before the id is declared in the metadata. A
 	 * daemon that keeps ids across restarts saves the id. Non-zero: the class gets no id now. If the declaration
-	 * fails, the same id is assigned again: the latest call is valid. Under the lock of the session.
+	 * fails, the same id is assigned again: the latest call is valid. Called with the session's lock held.
 	 */
 	int (*on_id)(void *data, struct wmk_session *session, uint64_t rings_id, uint32_t id,
 		     const struct wmk_event_class *event);
 	/*
-	 * Optional, from the thread of a shard. Called before an application receives this identity. The daemon saves
-	 * the identity, and the next daemon passes it to wmk_tracing_earlier_identities().
+	 * Optional; called in the thread of a shard. Called before an application receives this identity. The daemon
+	 * saves the identity, and the next daemon passes it to wmk_tracing_earlier_identities().
 	 */
 	void (*on_identity)(void *data, const struct wmk_identity *is);
 	/*
-	 * Optional. The number of active sessions that want state dumps of loaded objects has changed by one. Any
+	 * Optional. The number of active sessions that record state dumps of loaded objects has changed by one. Any
 	 * thread.
 	 */
 	void (*on_dumps)(void *data, bool more);
 	/*
-	 * Optional. A process with its own rings died: call wmk_session_reap() soon, in another thread.
+	 * Optional. A process with its own rings has ended: call wmk_session_reap() soon, in another thread.
 	 */
 	void (*on_ended)(void *data, struct wmk_session *session);
 	/*
-	 * Optional. Rings have ended, and the consumer is about to drop their counts: save the state of the session
-	 * before. Under the lock of the session.
+	 * Optional. Called when rings have ended and the consumer is about to drop their counts: save the state of the
+	 * session now. Under the lock of the session.
 	 */
 	void (*on_counted)(void *data, struct wmk_session *session);
 	void *data;
@@ -260,13 +260,13 @@ struct wmk_tracing_options {
 int wmk_limit_reached(const struct wmk_tracing *tracing, int err, const char *limit, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int wmk_tracing_open(const struct wmk_tracing_options *options, struct wmk_tracing **tracing);
-/* The options, with the defaults filled in: constant. Any thread. */
+/* Return the options, with the defaults filled in; the options are constant. Any thread. */
 const struct wmk_tracing_options *wmk_tracing_quotas(const struct wmk_tracing *tracing);
 /* Call after all shards are closed. Destroys the remaining sessions as wmk_session_destroy() does. */
 void wmk_tracing_close(struct wmk_tracing *tracing);
 /*
- * The next daemon continues all sessions: from here on, closing leaves the kernel's recording unchanged. Call when one
- * thread is left.
+ * The next daemon continues all sessions: from this call on, closing leaves the kernel's recording unchanged. Call when
+ * one thread is left.
  */
 void wmk_tracing_leave(struct wmk_tracing *tracing);
 /*
@@ -281,24 +281,24 @@ void wmk_tracing_thread_begin(void);
 void wmk_tracing_thread_end(void);
 
 /*
- * Bring every application in line with the session, in all shards, and wait until all have confirmed. The wait also
- * ends when the remaining applications are stopped (debugger, SIGSTOP) or idle, or after `timeout_ms`. Applications of
- * users other than root and the session's owner are waited for at most one second. After an application missed a
- * deadline, no barrier waits for the application until it answers in time again. Not from the thread of a shard; no
- * lock held. Appends each application that has not confirmed to `unanswered` (struct wmk_ctl_app, in the arena; may be
- * NULL). 0 or -errno.
+ * Reconcile every application with the session, in all shards, and wait until all applications have confirmed. The wait
+ * also ends when the remaining applications are stopped (debugger, SIGSTOP) or idle, or after `timeout_ms`.
+ * For applications of users other than root and the session's owner, the wait is at most one second. After an
+ * application missed a deadline, no barrier waits for this application until it answers in time again. Must not be
+ * called in the thread of a shard, or with a lock held. Appends each application that has not confirmed to `unanswered`
+ * (struct wmk_ctl_app, in the arena; may be NULL). 0 or -errno.
  */
 int wmk_tracing_update(struct wmk_tracing *tracing, struct wmk_session *session, int timeout_ms,
 		       struct wmk_list *unanswered, struct wmk_arena *arena);
 /*
  * List the applications of all shards. `user`: only applications of this user, (uid_t)-1 for all. `owner`: an event is
- * shown as enabled if a session of this user enables it, (uid_t)-1 for sessions of all users.
+ * shown as enabled if a session of this user enables the event, (uid_t)-1 for sessions of all users.
  */
 int wmk_tracing_list_apps(struct wmk_tracing *tracing, const struct wmk_ctl_list_apps *what, uid_t user, uid_t owner,
 			  struct wmk_list *apps, struct wmk_arena *arena);
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The open chunk of a session's trace, and the chunk before it (docs/rotation.md). */
+/* The open chunk of a session's trace, and the previous chunk (docs/rotation.md). */
 #define WMK_CHUNK_NAME 160
 struct wmk_session_chunk {
 	uint8_t session_uuid[16];        /* the same in all chunks of the session */
@@ -339,17 +339,17 @@ struct wmk_session_options {
  */
 int wmk_session_create(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 		       struct wmk_session **session);
-/* An error if the path of the options exists and is not an empty directory. May block as long as a disk does. */
+/* Returns an error if the path of the options exists and is not an empty directory. Can block for a disk access. */
 int wmk_session_output_check(const struct wmk_tracing *tracing, const struct wmk_session_options *options);
-/* Append the connections to relays, as wmk_consumer_port_ops.relays() does. */
+/* Append the connections to relays, like wmk_consumer_port_ops.relays(). */
 int wmk_session_relays(const struct wmk_tracing *tracing, struct wmk_list *relays, struct wmk_arena *arena);
 /*
  * -EBUSY if another session has the path; the message contains its name only if the user may see that session. Else 0.
  */
 int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session_options *options);
-/* Find a session by owner and name (names are unique per user): a reference, or NULL. */
+/* Find a session by owner and name (names are unique per user); returns a reference, or NULL. */
 struct wmk_session *wmk_session_get(struct wmk_tracing *tracing, uid_t uid, const char *name);
-/* References to all current sessions in a malloc'd array at *sessions; returns their number, or -ENOMEM. */
+/* Store references to all current sessions in a malloc'd array at *sessions; returns their number, or -ENOMEM. */
 int wmk_session_get_all(struct wmk_tracing *tracing, struct wmk_session ***sessions);
 /* Take one more reference. */
 void wmk_session_hold(struct wmk_session *session);
@@ -370,9 +370,9 @@ bool wmk_session_recovered(const struct wmk_session *session);      /* created w
  * rings.
  */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
-/* As wmk_session_describe(), with the counts of the latest query: sends no request and does not release the lock. */
+/* Like wmk_session_describe(), with the counts of the latest query: sends no request and does not release the lock. */
 int wmk_session_describe_known(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
-/* The part of the description that lists applications which are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
+/* Append the description's list of applications that are not recorded (wire/unrecorded.def). 0 or -ENOMEM. */
 int wmk_session_unrecorded(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /*
  * Find a channel by name. name NULL or "": the only channel of the domain; -ENOTUNIQ if there are several. -ENOENT. The
@@ -382,14 +382,14 @@ int wmk_session_channel_find(struct wmk_session *session, const struct wmk_ctl_d
 			     struct wmk_session_channel **channel);
 /*
  * Add an enabled channel with its contexts and rules. Sizes are rounded up to powers of two. In an active session, the
- * new channel records at once. -EEXIST; -EINVAL: the message names the option; -E2BIG.
+ * new channel records immediately. -EEXIST; -EINVAL: the message names the option; -E2BIG.
  */
 int wmk_session_channel_add(struct wmk_session *session, const struct wmk_ctl_channel *options,
 			    struct wmk_session_channel **channel);
-/* Fill in what the session determines: channels of a flight recorder are in overwrite mode. */
+/* Fill in the options that the session determines: channels of a flight recorder are in overwrite mode. */
 void wmk_session_channel_complete(const struct wmk_session *session, struct wmk_ctl_channel *is);
 void wmk_session_channel_switch(struct wmk_session_channel *channel, bool on);
-/* The options as given, with defaults filled in. */
+/* Return the options of the channel, with defaults filled in. */
 const struct wmk_ctl_channel *wmk_session_channel_options(const struct wmk_session_channel *channel);
 /* Validate a rule. 0 or -errno with a cause chain. */
 int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
@@ -406,38 +406,38 @@ int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_r
 int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* Disable exactly these rules, which were added before. Other rules with the same pattern stay enabled. */
 void wmk_session_rules_withdraw(struct wmk_session_channel *channel, const struct wmk_list *rules);
-/* A rule that exists is enabled again; that is no error. -EINVAL: pattern or level. */
+/* Enabling a rule that exists enables the rule again, and is not an error. -EINVAL: pattern or level. */
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
-/* Disable all rules with this pattern; NULL: all rules. Returns how many were enabled; 0: no rule has the pattern. */
+/* Disable all rules with this pattern (NULL: all). Returns how many rules were enabled; 0: no rule has the pattern. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /*
  * Add a context. If the channel has the context already, the result is 0. A channel with rings gets new rings at the
- * next update (ring_layout.c), and each event moves to them in one step. -EINVAL: unknown context; -E2BIG: too many;
- * -ENOBUFS: the new rings exceed the owner's quota of memory.
+ * next update (ring_layout.c), and each event moves to the new rings in one step. -EINVAL: unknown context; -E2BIG: too
+ * many; -ENOBUFS: the new rings exceed the owner's quota of memory.
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /*
  * Change the allow-list of one kind. `all` with add: track everything; `all` without add: track nothing. Otherwise add
- * or remove the ids of the list. After an error the allow-list is unchanged. -EINVAL: empty list; -E2BIG: too many.
+ * or remove the ids of the list. After an error, the allow-list is unchanged. -EINVAL: empty list; -E2BIG: too many.
  */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
 /* Start or resume. -EALREADY: active; -ENODATA: no channel; -EDQUOT: the trace has reached max_size. */
 int wmk_session_start(struct wmk_session *session);
 /* Create the trace and the rings of this user in an active session now, before its first application registers. */
 int wmk_session_prepare(struct wmk_session *session, uid_t uid);
-/* The first error of traces, rings and declarations: -errno and its text (cut to fit); 0: no error. */
+/* Return the first error of traces, rings and declarations: -errno and its text (truncated to fit); 0: no error. */
 int wmk_session_trouble(const struct wmk_session *session, char *words, size_t size);
-/* A warning about how system calls are recorded, once for each kernel channel. False: no warning. */
+/* Return a warning about how system calls are recorded, once for each kernel channel. False: no warning. */
 bool wmk_session_syscalls_warning(struct wmk_session *session, char *words, size_t size);
 /* -EALREADY: not active, and not stopped by wmk_session_full(). After the update: wmk_session_flush(). */
 int wmk_session_stop(struct wmk_session *session);
 /* Undo a start that failed: stop without a flush. */
 void wmk_session_unstart(struct wmk_session *session);
-/* Find the session with this trace directory: a reference, or NULL. */
+/* Find the session with this trace directory; returns a reference, or NULL. */
 struct wmk_session *wmk_session_of_path(struct wmk_tracing *tracing, const char *path);
 /*
- * The traces have reached max_size: stop the session as wmk_session_stop() does. A full session can start again only
- * after a clear. -EALREADY: it was stopped already.
+ * Called when the traces have reached max_size: stop the session as wmk_session_stop() does. A full session can start
+ * again only after a clear. -EALREADY: it was stopped already.
  */
 int wmk_session_full(struct wmk_session *session);
 /*
@@ -448,36 +448,36 @@ int wmk_session_full(struct wmk_session *session);
 int wmk_session_flush(struct wmk_session *session);
 int wmk_session_clear(struct wmk_session *session);
 /*
- * Give the memory of idle buffers back to the system (docs/ring.md): those of the named channels, or of all channels if
- * the list is empty. Releases the lock as flush does. -ENOENT: no such channel; -ENOTSUP: no channel of the request can
- * give memory back.
+ * Return the memory of idle buffers to the system (docs/ring.md): the buffers of the named channels, or of all channels
+ * if the list is empty. Releases the lock while it waits, as wmk_session_flush() does. -ENOENT: no such channel;
+ * -ENOTSUP: no channel of the request can give memory back.
  */
 int wmk_session_reclaim(struct wmk_session *session, const struct wmk_ctl_reclaim *request);
 /*
- * Close the open chunk of the trace, and open the next one. An unfinished earlier rotation is finished first. Releases
- * the lock while it waits, as wmk_session_flush() does. -ENODATA: the session was never active; -ENOTSUP: a flight
- * recorder, or its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
+ * Close the open chunk of the trace, and open the next chunk. An unfinished earlier rotation is finished first.
+ * Releases the lock while it waits, as wmk_session_flush() does. -ENODATA: the session was never active; -ENOTSUP: a
+ * flight recorder, or its consumer cannot rotate; -ETIMEDOUT: the disk is slow or full, the rotation continues.
  */
 int wmk_session_rotate(struct wmk_session *session);
 /* Change the schedule of rotations and the retention. -EINVAL; -ENOTSUP as for rotations. */
 int wmk_session_set_rotation(struct wmk_session *session, const struct wmk_ctl_rotation *change);
 /*
- * Rotate the session if its schedule requires a rotation. Returns 1 after a rotation: call again. 0: no rotation is due
- * before *next, CLOCK_MONOTONIC in ns, UINT64_MAX: no time. A rotation by size becomes due without a time
+ * Rotate the session if its schedule requires a rotation. Returns 1 after a rotation; the caller then calls again. 0:
+ * no rotation is due before *next, CLOCK_MONOTONIC in ns, UINT64_MAX: no time. A rotation by size has no due time
  * (wmk_consumer_port_ops.chunk_is_due). -errno: as wmk_session_rotate(); the next attempt is at *next.
  */
 int wmk_session_rotate_scheduled(struct wmk_session *session, uint64_t *next);
-/* Finish a rotation of an earlier daemon, or one that timed out. Does nothing if no rotation is unfinished. */
+/* Finish a rotation of an earlier daemon, or a rotation that timed out. Does nothing if every rotation is finished. */
 int wmk_session_rotate_finish(struct wmk_session *session);
 /*
- * All traces of the session are closed: give the chunk of an unfinished rotation its final name. A trace that could not
- * be moved stays where it is.
+ * Called when all traces of the session are closed: give the chunk of an unfinished rotation its final name. A trace
+ * that could not be moved stays in its directory.
  */
 void wmk_session_rotate_abandon(struct wmk_session *session);
 /*
- * The counter of the clock has gone back. If the session can be rotated, its channels continue in new rings. 1: the
- * caller updates the applications (wmk_tracing_update()), then rotates the session; 0: another trace of the session
- * reported the same restart before; -ENOTSUP: the session cannot be rotated, so its rings stay.
+ * Called when the counter of the clock has restarted. If the session can be rotated, its channels continue in new
+ * rings. 1: the caller updates the applications (wmk_tracing_update()), then rotates the session; 0: another trace of
+ * the session reported the same restart before; -ENOTSUP: the session cannot be rotated, so its rings stay.
  */
 int wmk_session_clock_restarted(struct wmk_session *session);
 /* True if a rotation is not finished. */
@@ -485,9 +485,9 @@ bool wmk_session_rotating(const struct wmk_session *session);
 /* Constant until the session is destroyed: */
 const char *wmk_session_path(const struct wmk_session *session);
 const struct wmk_session_chunk *wmk_session_chunk_of(const struct wmk_session *session);
-/* Rewrite the metadata from the model. -ENOTSUP: the consumer cannot replace metadata. */
+/* Rewrite the metadata of the session from the state in memory. -ENOTSUP: the consumer cannot replace metadata. */
 int wmk_session_regenerate_metadata(struct wmk_session *session);
-/* The metadata files are shorter than what was written to them: rewrite them. */
+/* Called when the metadata files are shorter than the text that was written to them: rewrite the files. */
 void wmk_session_metadata_stale(struct wmk_session *session);
 /*
  * At the next update, applications dump their loaded objects again, and the consumer daemon dumps the kernel's state
@@ -502,13 +502,13 @@ void wmk_session_reap(struct wmk_session *session);
  */
 void wmk_session_destroy(struct wmk_session *session);
 /*
- * The number of ring sets of earlier daemons that no application has reattached. `words` gets their names and sizes
- * (cut to fit).
+ * Return the number of ring sets of earlier daemons that no application has reattached. `words` receives the names and
+ * sizes of these ring sets (truncated to fit).
  */
 unsigned wmk_session_awaited(struct wmk_session *session, char *words, size_t size);
 /*
- * Call after the update that followed the destruction: write all records, close rings and traces. Stores the final
- * state at *last unless it is NULL.
+ * Call after the update that followed the destruction: write all records, close rings and traces. If `last` is not
+ * NULL, *last receives the final state.
  */
 int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last, struct wmk_arena *arena);
 
@@ -517,12 +517,11 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 /*
  * Add an identity that an earlier daemon assigned. Call before the first session is restored. If the process of an
  * identity has ended, wmk_session_restore_end() frees the claims of the identity in restored rings. Each stop and each
- * description of a session frees such claims, too.
- * -EINVAL, -E2BIG, -ENOMEM.
+ * description of a session also frees such claims. -EINVAL, -E2BIG, -ENOMEM.
  */
 int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
-/* Call before the first shard is opened: applications can reattach rings of an earlier daemon. */
+/* Call before the first shard is opened, so that applications can reattach rings of an earlier daemon. */
 void wmk_reattach_init(struct wmk_tracing *tracing);
 
 /* A ring set in the saved state of a daemon. */
@@ -540,7 +539,7 @@ struct wmk_restored_rings {
 	uint64_t inode;                  /* of its memory */
 };
 
-/* Locked. Return the first non-zero result of `one`. The counts of a channel are those of rings that have ended. */
+/* Locked. Return the first non-zero result of `one`. A channel's counts are the counts of rings that have ended. */
 int wmk_session_each_channel(struct wmk_session *session,
 			     int (*one)(void *data, const struct wmk_ctl_channel *is, uint32_t stream_id, bool own),
 			     void *data);
@@ -559,12 +558,12 @@ int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_op
 int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ctl_channel *is, uint32_t stream_id,
 				bool own);
 /*
- * `fd` of the ring set: owned by the caller. -1: no descriptor exists, and the ring set is awaited: applications record
- * into new rings until one of them reattaches it. -ENOENT: no channel has that stream id. After any other error that
- * occurs with a valid `fd`, the ring set is awaited, too.
+ * `fd` is the descriptor of the ring set, and the caller owns `fd`. -1: no descriptor exists, and the ring set is
+ * awaited: applications record into new rings until one of them reattaches it. -ENOENT: no channel has that stream id.
+ * After any other error with a valid `fd`, the ring set is awaited, too.
  */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
-/* Rings of this stream class have ended: `gone` returns their counts by the name of the channel in the trace. */
+/* For ended rings of this stream class, `gone` returns the counts by the name of the channel in the trace. */
 typedef int wmk_rings_gone(void *data, const uint8_t trace_uuid[16], const char *channel,
 			   struct wmk_counts *counts);
 int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uuid[16], uint32_t stream_id,
@@ -578,22 +577,22 @@ int wmk_session_restore_end(struct wmk_session *session);
 /* -EINVAL with a message if `pattern` is invalid (empty, too long, unclosed '['). */
 int wmk_pattern_check(const char *pattern);
 /*
- * Match a glob against `provider:name` (* ? [a-z] [!a-z]; \ quotes the next character). A pattern without ':' also
- * matches the provider alone.
+ * Match a glob against `provider:name`; \ quotes the next of the special characters * ? [a-z] [!a-z]. A pattern without
+ * ':' also matches the provider alone.
  */
 bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
 /* Match a glob against a whole text. */
 bool wmk_pattern_match_text(const char *pattern, const char *text);
 /*
- * The number of distinct events that match `pattern` (a leading '!' is skipped) among those that any application
- * registered, without the tracer's own.
+ * Return the number of distinct registered events that match `pattern`, without the tracer's own events; a leading '!'
+ * is skipped.
  */
 uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern);
-/* The number of distinct events that match a rule, with the exclusions and the level of the rule applied. */
+/* Return the number of distinct events that match a rule, with the exclusions and the level of the rule applied. */
 uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /*
- * The registered `provider:name` that are nearest to `pattern`, best first; returns how many (<= max). The strings live
- * as long as `tracing`.
+ * Find the registered names `provider:name` that are nearest to `pattern`, best first; returns the number of names (<=
+ * max). The names are valid as long as `tracing` exists.
  */
 unsigned wmk_tracing_nearest(struct wmk_tracing *tracing, const char *pattern, const char **names, unsigned max);
 

@@ -126,9 +126,9 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
 /*
  * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
  * session later. The session daemon creates the name of a new trace and adds the trace to the session's list without
- * releasing the lock in between. So if a trace starts meanwhile, its name was not collected, or the comparison finds
- * its name in the list. No other thread removes traces from the list between begin() and end(). *again: the reply had
- * no room for all names, and some traces were removed.
+ * releasing the lock in between. If a trace starts during the collection, either its name was not collected, or the
+ * comparison finds its name in the list. No other thread removes traces from the list between begin() and end().
+ * *again: the reply had no room for all names, and some traces were removed.
  */
 static int left_some(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info),
 		     bool *again)
@@ -205,8 +205,8 @@ static bool names_channel(const struct wmk_ctl_reclaim *request, const struct wm
 }
 
 /*
- * Each named channel exists and can give memory back. If the request names no channel, at least one channel can give
- * memory back.
+ * Check that each named channel exists and can return memory to the system. If the request names no channel, at least
+ * one channel must be able to return memory.
  */
 static int reclaim_check(const struct wmk_session *session, const struct wmk_ctl_reclaim *request)
 {
@@ -310,8 +310,8 @@ void wmk_session_count(struct wmk_session *session)
 	wmk_ring_requests_begin(session);
 	pthread_mutex_unlock(&session->lock);
 	/*
-	 * Stop after a timeout, because other queries would time out, too. Continue after other errors: the consumer
-	 * may lack the counts of only some rings.
+	 * Stop after a timeout, because other queries would time out, too. Continue after other errors, because the
+	 * consumer daemon may lack the counts of only some rings.
 	 */
 	int err = 0;
 
@@ -358,7 +358,7 @@ static void raise_count(uint64_t *count, uint64_t now)
 }
 
 /*
- * Overwrite mode: add the records that the rings hold, and those that were overwritten. Records that the consumer
+ * Overwrite mode: add the records that the rings hold, and the records that were overwritten. Records that the consumer
  * daemon has counted do not count again.
  */
 static void add_held(struct wmk_counts *counts, const struct wmk_counts *earlier, const struct wmk_ring_totals *now)
@@ -376,8 +376,8 @@ static void add_held(struct wmk_counts *counts, const struct wmk_counts *earlier
 /*
  * The consumer daemon counts the records in the trace. While the session records, the function raises these counts to
  * the counts in the rings. The raised count of records includes all committed records, except the records that could
- * not be written. The session daemon reads the counts in the rings itself, without an answer of the consumer daemon.
- * The counts in the rings are those of the open chunk.
+ * not be written. The session daemon reads the counts in the rings itself, without a query to the consumer daemon. The
+ * counts in the rings belong to the open chunk.
  */
 static struct wmk_counts counts_now(const struct rings *rings)
 {
@@ -421,7 +421,7 @@ void wmk_channel_counts(const struct wmk_session_channel *channel, struct wmk_co
 
 /* ── close ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Remove rings from the list. Until the final counts are known, the latest ones stay in `past`. */
+/* Remove rings from the list. Until the final counts are known, the latest known counts stay in `past`. */
 static struct rings *rings_leave(struct wmk_session *session, bool ended_only)
 {
 	struct rings *left = NULL;
@@ -461,7 +461,8 @@ static struct trace *traces_leave(struct wmk_session *session, bool ended_only)
 }
 
 /*
- * If *cause is NULL, the function stores the cause chain of the first error in *cause: later calls would clear it.
+ * If *cause is NULL, the function stores the cause chain of the first error in *cause, because later calls would clear
+ * this chain.
  */
 static int rings_end(struct rings *rings, const struct wmk_consumer_port_ops *consumer, struct wmk_error_chain **cause)
 {

@@ -6,7 +6,7 @@
  *                        under the lock                                   under the lock
  *
  * The session is saved before the first trace is closed. If this daemon crashes later, the next session daemon
- * continues the rotation. If a consumer daemon crashes, the next one receives ROTATE again.
+ * continues the rotation. If a consumer daemon crashes, the next consumer daemon receives ROTATE again.
  */
 #include "session/control/ring_requests.h"
 #include "session/model/regenerate.h"
@@ -48,7 +48,7 @@ bool wmk_session_rotating(const struct wmk_session *session)
 
 #define RESTART_MS 10000           /* the traces of a session report a restart of the clock within this time */
 
-/* Set the number and the begin of the next chunk, and the name of the chunk before it. */
+/* Set the number and the begin time of the next chunk, and the name of the previous chunk. */
 static void chunk_advance(struct wmk_session_chunk *chunk, uint64_t overlap_ns)
 {
 	const uint64_t now = (uint64_t)time(NULL);
@@ -73,7 +73,9 @@ static int open_traces(struct wmk_session *session)
 	return err;
 }
 
-/* Unlocked. If the cut of a trace fails, its chunk ends at the position up to which its rings were read. */
+/*
+ * Unlocked. If the cut of a trace fails, the chunk of this trace ends at the position up to which its rings were read.
+ */
 static void cut(struct wmk_session *session, struct trace *traces)
 {
 	for (struct trace *trace = traces; trace; trace = trace->next)
@@ -109,7 +111,10 @@ static struct wmk_trace_info info_of(const struct wmk_session *session)
 	};
 }
 
-/* Call between begin and end; locked. Wait until all traces are closed, and give the closed chunk its final name. */
+/*
+ * Call between wmk_ring_requests_begin() and wmk_ring_requests_end(), with the session's lock held. Wait until all
+ * traces are closed, and give the closed chunk its final name.
+ */
 static int finish(struct wmk_session *session)
 {
 	const struct wmk_tracing_options *o = &session->tracing->options;

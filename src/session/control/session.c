@@ -2,8 +2,8 @@
 /*
  * session.c - create, start, stop and destroy a session.
  *
- * The functions of this file change only the session, under its lock. After a change, wmk_tracing_update() brings
- * applications in line (app_barrier.c, app_reconcile.c).
+ * The functions of this file change only the session, under its lock. After a change, wmk_tracing_update() reconciles
+ * the applications with the session (app_barrier.c, app_reconcile.c).
  */
 #include "session/snapshot.h"
 #include "session/control/session.h"
@@ -37,7 +37,7 @@
 
 /* ── create ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Return to the owner's quotas what the session has charged. A repeated call does nothing. */
+/* Return the session's charges to the owner's quotas. A repeated call does nothing. */
 static void uncount(struct wmk_session *session)
 {
 	/* relaxed: only the atomicity of the exchange matters */
@@ -63,8 +63,8 @@ static int shm_make(struct wmk_session *session, const struct wmk_session_option
 }
 
 /*
- * A process that can write to a file can truncate it, and the applications that record into it crash. So only the
- * daemon's own user may have rings in files.
+ * A process that can write to a file of rings can truncate the file, and then the applications that record into the
+ * file crash. Therefore only the daemon's own user may have rings in files.
  */
 static int shm_fill(struct wmk_session *session, const struct wmk_session_options *options)
 {
@@ -103,8 +103,8 @@ static int snapshot_fill(struct wmk_session *session)
 }
 
 /*
- * If the session has a relay, the directory of the session is the spool: it holds the data that the relay has not
- * acknowledged yet.
+ * If the session has a relay, the directory of the session is the spool for data that the relay has not acknowledged
+ * yet.
  */
 static int relay_fill(struct wmk_session *session)
 {
@@ -132,7 +132,7 @@ static int relay_fill(struct wmk_session *session)
 	return 0;
 }
 
-/* Set the open chunk: the first one, or the chunk that was open in an earlier daemon. */
+/* Set the open chunk: the first chunk, or the chunk that was open in an earlier daemon. */
 static int chunk_fill(struct wmk_session *session, const struct wmk_session_chunk *restored)
 {
 	static const uint8_t none[16];
@@ -275,7 +275,7 @@ int wmk_session_path_check(struct wmk_tracing *tracing, const struct wmk_session
 	return err;
 }
 
-/* If two threads create sessions with one path at the same time, one fails. */
+/* If two threads create sessions with the same path at the same time, one of the two creations fails. */
 static int enter_alone(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 		       struct wmk_session *session)
 {
@@ -345,7 +345,7 @@ void wmk_session_activate(struct wmk_session *session, bool on)
 	session->active = on;
 }
 
-/* True also after a start that failed. */
+/* Also true after a start that failed. */
 static bool has_own_channel(const struct wmk_session *session)
 {
 	for (unsigned i = 0; i < session->n_channels; i++)

@@ -32,8 +32,8 @@ struct snapshot_rings {
 };
 
 /*
- * A trace of the snapshot. The session's trace may end during the snapshot, so this structure copies the values of the
- * session's trace.
+ * A trace of the snapshot. The session's trace may end during the snapshot, so this structure copies the values of that
+ * trace.
  */
 struct snapshot_trace {
 	struct snapshot_trace *next;
@@ -65,7 +65,8 @@ static const struct wmk_consumer_port_ops *consumer_of(const struct wmk_snapshot
 /* ── what belongs to it ──────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Reading empties a kernel channel. So a kernel channel is only in snapshots of a session that writes nothing else.
+ * Reading empties a kernel channel. A kernel channel is therefore copied only for a session that writes nothing except
+ * snapshots.
  */
 static bool is_copied(const struct rings *rings)
 {
@@ -74,7 +75,7 @@ static bool is_copied(const struct rings *rings)
 	return holds && !rings->closed && rings->channel->is.settings.mode == WMK_MODE_OVERWRITE;
 }
 
-/* Number of rings of the set that may have records. */
+/* Return the number of rings of the set that may have records. */
 static unsigned recorded(const struct rings *rings)
 {
 	const long cpus = rings->set ? 0 : sysconf(_SC_NPROCESSORS_ONLN);
@@ -173,7 +174,8 @@ static int limit_rings(struct wmk_snapshot *snapshot, uint64_t max_size)
 
 /*
  * Choose the path NAME-DATE-NUMBER in `base`. The number counts the snapshots of the session; a number is skipped if
- * its directory exists. Locked; releases the lock while the consumer daemon checks the directory.
+ * its directory exists. The lock is held on entry and on return, and released while the consumer daemon checks the
+ * directory.
  */
 static int choose_path(struct wmk_snapshot *snapshot, const char *base, const char *name)
 {
@@ -305,7 +307,7 @@ static void rings_free(struct wmk_snapshot *snapshot, struct snapshot_rings *rin
 	}
 }
 
-/* Not locked. Ends the traces at the consumer. */
+/* Not locked. Ends the traces at the consumer daemon. */
 static void snapshot_free(struct wmk_snapshot *snapshot)
 {
 	while (snapshot->traces) {

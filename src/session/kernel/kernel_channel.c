@@ -76,7 +76,10 @@ uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Add an event with the filters of the rules that select it. An event is not added if its filters are never true. */
+/*
+ * Add an event with the filters of the rules that select the event. An event is not added if its filters are never
+ * true.
+ */
 static int event_new(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry)
 {
 	struct wmk_kfilter_made filter;
@@ -163,8 +166,8 @@ static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog
 }
 
 /*
- * Switch on BPF before the tracefs instance: loading and verifying a BPF program triggers many kernel events, which the
- * instance must not record.
+ * Switch on BPF before the tracefs instance, because loading and verifying a BPF program triggers many kernel events.
+ * The instance must not record these events.
  */
 static int rings_switch(struct rings *rings, bool on)
 {

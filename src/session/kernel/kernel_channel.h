@@ -9,7 +9,8 @@
  *     rules ──catalog──► kernel events ──format──► classes ──ids──► metadata ──► consumer daemon ──► enabled
  *        └──filters (kernel_filter.c)──► a program for the consumer daemon, a text for the kernel, before that
  *
- * So every record belongs to an event that the metadata and the consumer daemon know. All under the session's lock.
+ * Every record therefore belongs to an event that is in the metadata and was sent to the consumer daemon. All under the
+ * session's lock.
  */
 #ifndef WMK_SESSION_KERNEL_CHANNEL_H
 #define WMK_SESSION_KERNEL_CHANNEL_H
@@ -23,15 +24,15 @@
  * file of a probe cannot be used.
  */
 int wmk_kernel_rule_check(struct wmk_session *session, const struct wmk_ctl_rule *rule, char *note, size_t size);
-/* Read the list of kernel events. The caller closes it by wmk_kcatalog_close(). */
+/* Read the list of kernel events. The caller closes the list by wmk_kcatalog_close(). */
 int wmk_kernel_catalog(struct wmk_tracing *tracing, struct wmk_kcatalog **catalog);
 /* Return the number of events that the rule fits. catalog NULL: only probes are counted. */
 uint64_t wmk_kernel_fitting(const struct wmk_kcatalog *catalog, const struct wmk_ctl_rule *rule);
 /* True if an active kernel channel of the session selects this event. */
 bool wmk_session_kernel_records(const struct wmk_session *session, const struct wmk_kentry *entry);
 /*
- * Bring the kernel in line with the session: create instances, switch events and recording on and off. -errno with a
- * cause chain: a part of it failed.
+ * Reconcile the kernel with the session: create instances, switch events and recording on and off. -errno with a cause
+ * chain: a part of it failed.
  */
 int wmk_session_kernel_update(struct wmk_session *session);
 

@@ -9,8 +9,8 @@
 bool wmk_kernel_rules_select(const struct wmk_session_channel *channel, const struct wmk_kernel_probes *probes,
 			   const struct wmk_kentry *entry);
 /*
- * True if the rule fits the event. A rule with a probe fits the event of that probe, if `probes` (may be NULL) has
- * it. Other rules do not fit events of probes.
+ * True if the rule fits the event. A rule with a probe fits the event of that probe, if `probes` (may be NULL) contains
+ * the probe. Other rules do not fit events of probes.
  */
 bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
 			  const struct wmk_kentry *entry);
@@ -21,9 +21,9 @@ struct kernel_event *wmk_kernel_event_find(const struct wmk_kernel_rings *kernel
 struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct wmk_tracefs *tracefs,
 				     const struct wmk_kentry *entry);
 /*
- * Add an event to the channel. Fails if `class` is NULL. Takes `filter` over, also on failure. The filter is sent
- * before the event is enabled. In restored rings the event may be enabled already, so the filter is sent in the order
- * of a change (kernel_filter.c).
+ * Add an event to the channel. Fails if `class` is NULL. The function takes ownership of `filter`, even on failure. The
+ * filter is sent before the event is enabled. In restored rings the event may be enabled already, so the filter is sent
+ * in the order of a change (kernel_filter.c).
  */
 int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class,
 			 struct wmk_kfilter_made filter);

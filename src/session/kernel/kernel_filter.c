@@ -7,8 +7,8 @@
  *
  *     consumer daemon: old or new ──► kernel: the new one ──► consumer daemon: the new one
  *
- * So no step rejects a record that both the old and the new rules select. If the kernel rejects its part of the filter,
- * the consumer daemon evaluates the whole filter.
+ * No step therefore rejects a record that both the old rules and the new rules select. If the kernel rejects its part
+ * of the filter, the consumer daemon evaluates the whole filter.
  */
 #include "session/kernel/kernel_filter.h"
 
@@ -45,8 +45,8 @@ struct kernel_filter_rules {
 };
 
 /*
- * Return the rule's filter; "" if it has none. For a probe the result is always "": wmk_kernel_probe_check() checks the
- * filter of a probe against the event of a trial installation.
+ * Return the rule's filter; "" if the rule has no filter. For a probe the result is always "": wmk_kernel_probe_check()
+ * checks the filter of a probe against the event of a trial installation.
  */
 static const char *filter_of(const struct wmk_ctl_rule *rule)
 {
@@ -140,7 +140,7 @@ static int offer_one(void *data, const struct wmk_event_class *class)
 	return 0;
 }
 
-/* Report a name that no selected event has, with similar names. */
+/* Report a name that no selected event has, together with similar names. */
 static int no_such_name(const struct kernel_filter_rules *f, const struct wmk_filter_expr *expr, unsigned number)
 {
 	const struct wmk_filter_name *name = wmk_filter_name_of(expr, number);
@@ -296,8 +296,8 @@ static int probe_check(const struct wmk_session_channel *channel, const struct w
 }
 
 /*
- * Make the filter for records of this event: for BPF's records if BPF is expected to record the event, else for those
- * of tracefs.
+ * Make the filter for records of this event: for records of BPF if BPF is expected to record the event, else for
+ * records of tracefs.
  */
 static int check_event(const struct wmk_session_channel *channel, const struct wmk_tracefs *tracefs,
 		       const struct wmk_kentry *entry, struct wmk_kfilter_made *made)
@@ -350,7 +350,7 @@ int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct w
 
 /* ── make filters ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The filters of the rules that select an event; n 0: one rule has no filter, so all records are selected. */
+/* The filters of the rules that select an event; if `n` is 0, one rule has no filter, so all records are selected. */
 struct asked {
 	const struct wmk_filter_expr *exprs[WMK_KFILTER_EXPRS_MAX];
 	unsigned n;                      /* may exceed the array; wmk_kfilter_make() rejects that */
@@ -514,7 +514,7 @@ static int write_one(struct rings *rings, struct kernel_event *event, bool *agai
 	return err;
 }
 
-/* For each filter that the kernel has rejected, make a new one that the consumer daemon evaluates as a whole. */
+/* For each filter that the kernel has rejected, make a new filter that the consumer daemon evaluates as a whole. */
 static int without_kernel(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
 	int err = 0;

@@ -7,7 +7,7 @@
 
 /* Check that each filter fits the events that its rules select. -EINVAL with the position of the error. */
 int wmk_kernel_filters_fit(struct wmk_tracing *tracing, const struct wmk_list *rules);
-/* As wmk_session_filters_check() for a kernel channel, after the rules were added. */
+/* Like wmk_session_filters_check(), but for a kernel channel, after the rules were added. */
 int wmk_kernel_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /*
  * Make the filter of the event from the channel's rules; rules of probes count if their event is one of `probes` (may
@@ -21,8 +21,8 @@ int wmk_kernel_filter_of(const struct wmk_session_channel *channel, const struct
 int wmk_kernel_syscall_filter_of(const struct wmk_session_channel *channel, const struct wmk_kentry *entry,
 			      const struct wmk_event_class *class, struct wmk_kfilter_made *made);
 /*
- * Bring the filters of existing and new events in line with the rules. During the update, no record is lost that both
- * the old and the new rules select.
+ * Change the filters of existing and new events to the filters of the rules. During the update, no record is lost that
+ * both the old and the new rules select.
  */
 int wmk_kernel_filters_update(struct rings *rings, const struct wmk_tracefs *tracefs,
 			      const struct wmk_kcatalog *catalog);

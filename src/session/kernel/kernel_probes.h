@@ -46,7 +46,7 @@ bool wmk_kentry_is_probe(const struct wmk_kentry *entry);
 /* Remove groups of this owner for which keep(data, group) is false, and groups of processes that have ended. */
 void wmk_kernel_probes_sweep(const struct wmk_tracefs *tracefs, const char *owner,
 			     bool (*keep)(void *data, const char *group), void *data);
-/* Return the group of a channel's probes; "" if it has none. */
+/* Return the group of a channel's probes; "" if the channel has no group. */
 const char *wmk_kernel_probes_group(const struct wmk_kernel_probes *probes);
 /*
  * Remove the probes after their instance, and free them. With `keep`, the function frees only the memory: the probes

@@ -54,8 +54,8 @@ int wmk_kernel_restore(struct rings *rings)
 }
 
 /*
- * True if BPF recorded all occurrences of the system call, as far as can be known: the kernel's own event of the system
- * call is switched off now. (Records of BPF and of tracefs may have the same class.)
+ * True if BPF is assumed to have recorded all occurrences of the system call, because the kernel's own event of the
+ * system call is switched off now. (Records of BPF and of tracefs may have the same class.)
  */
 static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry)
 {
@@ -76,8 +76,8 @@ static bool was_by_bpf(const struct rings *rings, const struct wmk_kentry *entry
 }
 
 /*
- * Add the events that the buffers may still contain. An event is added if it has an id in the rings and an enabled or
- * disabled rule fits it.
+ * Add the events that the buffers may still contain. An event is added if the event has an id in the rings and fits an
+ * enabled or disabled rule.
  */
 static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, const struct wmk_kcatalog *catalog)
 {
@@ -114,7 +114,8 @@ static int events_known(struct rings *rings, const struct wmk_tracefs *tracefs, 
 }
 
 /*
- * Start consuming. Sends all events at once: the consumer daemon would skip records of an event that it does not know.
+ * Start consuming. The function sends all events in one message, because the consumer daemon would skip records of an
+ * unknown event.
  */
 static int consumed_on(struct rings *rings)
 {
@@ -180,7 +181,10 @@ static bool any_rings(struct wmk_tracing *tracing, bool (*is)(const struct rings
 	return found;
 }
 
-/* True if `name` is the instance of these rings, or its instance for task contexts, which has a suffix. */
+/*
+ * True if `name` is the instance of these rings, or the instance for the task contexts of these rings, which has a
+ * suffix.
+ */
 static bool is_instance(const struct rings *rings, const char *name)
 {
 	const size_t len = strlen(rings->kernel->name);

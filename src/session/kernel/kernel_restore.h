@@ -7,12 +7,14 @@
 #include "session/model/session_model.h"
 
 /*
- * Take over the instance of a kernel channel, which still records; the rings are in no list yet.
+ * Take over the instance of a kernel channel; the instance still records, and the rings are in no list yet.
  * wmk_session_kernel_restored() starts consuming, after the ids of all events are restored.
  */
 int wmk_kernel_restore(struct rings *rings);
 void wmk_session_kernel_restored(struct wmk_session *session);
-/* Remove instances and probes of this daemon's owner that no session has. Called after sessions are restored. */
+/*
+ * Remove instances and probes that belong to this daemon's owner and to no session. Called after sessions are restored.
+ */
 void wmk_kernel_sweep(struct wmk_tracing *tracing);
 
 #endif

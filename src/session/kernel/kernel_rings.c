@@ -121,8 +121,8 @@ static int instance_make(struct rings *rings)
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Check that the channel's process still has its pid. The daemon recorded its start time when the channel was created;
- * without a start time, any process with this pid is accepted.
+ * Check that the channel's process still has its pid. The daemon recorded the start time of the process when the
+ * channel was created. Without a start time, the daemon accepts any process with this pid.
  */
 static int same_process(const struct wmk_ctl_domain *domain)
 {
@@ -153,7 +153,7 @@ static int thread_add(void *data, int32_t tid)
 	return 0;
 }
 
-/* Restrict the instance to all threads of the process. New threads are added by the kernel. */
+/* Restrict the instance to all threads of the process. The kernel adds new threads of the process. */
 static int narrow(const struct rings *rings)
 {
 	const uint64_t pid = rings->channel->is.domain.pid;

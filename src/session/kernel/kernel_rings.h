@@ -14,7 +14,7 @@
 
 #define WMK_KERNEL_SEND_MAX 1024u        /* events in one message to the consumer daemon */
 
-/* What to do with an event's filter. */
+/* The next step for an event's filter. */
 enum wmk_kernel_todo {
 	WMK_KERNEL_DONE,
 	/* the consumer daemon has the filter, and the event is not enabled yet: write the filter to the kernel */
@@ -48,7 +48,7 @@ struct wmk_kernel_rings {
 struct rings *wmk_kernel_rings_make(struct wmk_session_channel *channel);
 /*
  * Prepare these rings as the rings of a kernel channel, without an instance yet. Releasing the last reference removes
- * the instance, unless the next daemon takes it over.
+ * the instance, unless the next daemon takes over the instance.
  */
 int wmk_kernel_rings_attach(struct rings *rings);
 /* Stop recording into the instance, before it is drained for the last time. Not locked. */

@@ -18,8 +18,8 @@ int wmk_kernel_send_events(struct rings *rings, struct kernel_event *const *even
 /* Open the channel at the consumer daemon, which then consumes the records of these events. */
 int wmk_kernel_consumed(struct rings *rings, struct wmk_consumerd_event *events, unsigned n);
 /*
- * For a snapshot: take the records out of the channel, at most about->copy_max bytes of each stream, and write them and
- * a state dump to another trace. Not locked. The caller closes *output.
+ * For a snapshot: take the records out of the channel, at most about->copy_max bytes of each stream. The consumer
+ * daemon writes the records and a state dump to another trace. Not locked. The caller closes *output.
  */
 int wmk_kernel_copied(const struct rings *rings, void *trace, const struct wmk_rings_info *about, void **output);
 

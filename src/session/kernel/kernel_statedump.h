@@ -6,11 +6,11 @@
 #include "kernel/event/catalog.h"
 #include "session/model/session_model.h"
 
-/* Request a state dump (again); it is sent if the session is active. */
+/* Request a state dump (again); the request is sent if the session is active. */
 void wmk_session_kernel_statedump(struct wmk_session *session);
 /*
- * Send a requested state dump to the consumer, as part of this channel. If the dump is impossible, the session reports
- * the reason.
+ * Send a requested state dump to the consumer daemon, as part of this channel. If the dump is impossible, the session
+ * reports the reason.
  */
 void wmk_kernel_statedump_send(struct rings *rings);
 

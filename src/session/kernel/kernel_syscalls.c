@@ -38,12 +38,12 @@ struct wmk_kernel_syscalls {
 	struct wmk_kfilter_made none;    /* a program that drops all records, made when first needed */
 	uint64_t want[WMK_SYSCALLS_WORDS];
 	bool counted;                    /* the memory of its rings is charged */
-	/* What the consumer daemon has received. */
+	/* These members store what was last sent to the consumer daemon. */
 	bool is_sent, narrowed;
 	uint64_t last_sent[WMK_SYSCALLS_WORDS], pids[WMK_CONSUMERD_PIDS];
 };
 
-/* A system call and a direction. */
+/* One direction (entry or exit) of a system call. */
 struct way {
 	uint16_t abi, number;
 	bool is_exit;
@@ -67,8 +67,8 @@ static void name_of(enum wmk_kabi abi, unsigned number, char name[WMK_SYSCALL_NA
 }
 
 /*
- * Name a system call as the kernel's list of events does. The list has no system calls of 32-bit processes: such a
- * system call gets the name that its event has in traces.
+ * Name a system call in the same way as the kernel's list of events. The list has no system calls of 32-bit processes:
+ * such a system call gets the name that its event has in traces.
  */
 static void name_way(const struct way *way, struct named *named)
 {
@@ -111,7 +111,7 @@ static bool names_calls(const struct wmk_session_channel *channel)
 
 /*
  * Test whether BPF can record system calls. Success is remembered. A failure is tested again, because its cause may be
- * temporary. The kernel takes long to load and verify a BPF program, so the test has a lock of its own, which
+ * temporary. The kernel takes long to load and verify a BPF program. The test therefore has a separate lock, which
  * registrations do not need.
  */
 static int probe(struct wmk_tracing *tracing)
@@ -220,8 +220,8 @@ static struct class *class_of(struct wmk_tracing *tracing, const struct wmk_trac
 }
 
 /*
- * One direction (entry or exit) of a system call that must be sent: the consumer daemon does not know the direction
- * yet, or the filter has changed.
+ * One direction (entry or exit) of a system call that must be sent, because the direction was not sent yet or its
+ * filter has changed.
  */
 struct news {
 	struct way way;
@@ -327,7 +327,7 @@ static int prepare(struct syscalls_message *t, struct news *news)
 	return 0;
 }
 
-/* Collect the direction if it differs from what the consumer daemon has. Takes the filter over. */
+/* Collect the direction if it differs from the state that was sent to the consumer daemon. Takes the filter over. */
 static int collect_if_new(struct syscalls_message *t, struct news *news)
 {
 	const struct direction *direction = direction_of(t->calls, &news->way);
@@ -353,7 +353,7 @@ static int collect_if_new(struct syscalls_message *t, struct news *news)
 
 /*
  * Collect the entry and the exit of a system call if a rule selects the entry or the exit. The consumer daemon then
- * knows both directions.
+ * receives both directions.
  */
 static int collect_call(struct syscalls_message *t, unsigned abi, unsigned number)
 {
@@ -457,7 +457,7 @@ void wmk_kernel_syscalls_free(struct wmk_kernel_syscalls *calls)
 }
 
 /*
- * Charge the rings of BPF to the owner, in addition to those of tracefs. In overwrite mode, the charge is twice as
+ * Charge the rings of BPF to the owner, in addition to the rings of tracefs. In overwrite mode, the charge is twice as
  * large: the consumer daemon also keeps packets, in total as large as the rings.
  */
 static int count_memory(struct rings *rings, struct wmk_kernel_syscalls *calls)

@@ -29,11 +29,14 @@ struct wmk_kentry;
  */
 void wmk_session_syscalls_decide(struct wmk_session *session);
 
-/* Return the decision between BPF and tracefs. Before the decision is made, return what the decision would be now. */
+/*
+ * Return the decision between BPF and tracefs. Before the decision is made, return the choice that a decision would
+ * make now.
+ */
 bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *channel);
 /*
- * Make the class of the records that BPF makes of a system call in the kernel's list of events. The caller frees it by
- * wmk_event_class_free().
+ * Make the class of the records that BPF makes of a system call in the kernel's list of events. The caller frees the
+ * class by wmk_event_class_free().
  */
 int wmk_kernel_syscall_class(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 			  struct wmk_event_class **class);

@@ -95,8 +95,8 @@ static int filter_keep(struct wmk_session_channel *channel, const struct class *
 }
 
 /*
- * Compile the filters of all rules that select the class into one. If the compilation fails, the session does not
- * record the class: without a filter, the session would record too much.
+ * Compile the filters of all rules that select the class into one program. If the compilation fails, the session does
+ * not record the class: without a filter, the session would record too much.
  */
 static bool filters_select(struct wmk_session_channel *channel, const struct class *class,
 			 const struct wmk_filter_expr *const *exprs, unsigned n)
@@ -114,7 +114,9 @@ static bool filters_select(struct wmk_session_channel *channel, const struct cla
 	return false;
 }
 
-/* Decide whether the rules select the class. VERDICT_UNKNOWN: no memory; the next call decides again. */
+/*
+ * Decide whether the rules select the class. VERDICT_UNKNOWN: no memory is available, and the next call decides again.
+ */
 static uint8_t rules_select(struct wmk_session_channel *channel, const struct class *class)
 {
 	const struct wmk_filter_expr **filtered;
@@ -246,7 +248,9 @@ static int rule_count(struct wmk_session_channel *channel, const struct wmk_ctl_
 	return err;
 }
 
-/* Parse the rule's filter and make room for it in channel->exprs, which keeps it as long as the rule exists. */
+/*
+ * Parse the rule's filter, and reserve an entry in channel->exprs, which keeps the filter as long as the rule exists.
+ */
 static int expr_make(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule,
 		     struct wmk_filter_expr **expr)
 {

@@ -11,7 +11,7 @@ uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);
 int wmk_channel_options_check(struct wmk_ctl_channel *is);
 /*
  * Return the reason why idle buffers of the channel keep their memory, as a clause for messages. NULL: idle buffers can
- * give memory back.
+ * return memory to the system.
  */
 const char *wmk_channel_keeps_memory(const struct wmk_ctl_channel *is);
 /* True if the domains are the same. In one domain, an event belongs to one channel. */

@@ -5,7 +5,7 @@
  *     rules of the channel that select the class ──► one without a filter: every record is recorded
  *                                                └─► all with filters: one filter program, true if any of them is
  *
- * The program is cached with the channel's verdict on the class until the rules change.
+ * The filter program is cached with the channel's verdict on the class until the rules change.
  */
 #include "session/model/class_filter.h"
 
@@ -109,7 +109,7 @@ static void offer_one(void *data, const struct class *class)
 		wmk_nearest_offer(&f->near, class->event->fields[i].name);
 }
 
-/* Report a name that no event of the rule has, with similar names. */
+/* Report a name that no event of the rule has, together with similar names. */
 static int no_such_name(struct wmk_tracing *tracing, struct filter_rules *f, unsigned number)
 {
 	const struct wmk_filter_name *name = wmk_filter_name_of(f->fit.expr, number);

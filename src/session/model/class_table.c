@@ -3,10 +3,10 @@
  * class_table.c - the distinct event classes of all applications in one lock-free table; similar names for a pattern
  * that matches no class.
  *
- * A class is one (provider, name, fields, level). Classes that differ only in their level are kin: rules distinguish
- * them, traces do not. Look-ups hold no lock. A thread holds the lock of the wmk_tracing while it adds a class: so
- * serials have no gaps, and the thread finds the kin of the new class. Classes stay until the end; quotas of
- * applications bound their number.
+ * A class is a unique combination of provider, name, fields and level. Classes that differ only in their level are kin:
+ * rules distinguish these classes, but traces do not. Look-ups hold no lock. A thread holds the lock of the wmk_tracing
+ * while it adds a class. The serial numbers of classes therefore have no gaps, and the thread finds the kin of the new
+ * class. Classes are never removed; quotas of applications limit the number of classes.
  */
 #include "session/model/class_table.h"
 
@@ -29,7 +29,7 @@ int wmk_classes_init(struct wmk_tracing *tracing)
 	return tracing->classes ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
 }
 
-/* Quota of one user's applications. Classes are never freed, so each user has a quota of its own. */
+/* Quota of one user's applications. Classes are never freed, so each user has a separate quota. */
 #define SHARE_CLASSES 65536u
 #define SHARE_BYTES (64u << 20)
 
@@ -240,8 +240,8 @@ uint64_t wmk_tracing_matching(struct wmk_tracing *tracing, const char *pattern)
 uint64_t wmk_tracing_fitting(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule)
 {
 	/*
-	 * Classes that differ only in their level count as one event if the rule fits any of them. If there is no
-	 * memory for the set of counted classes, only the first class of each event is tested.
+	 * Classes that differ only in their level count as one event if the rule fits at least one of these classes. If
+	 * there is no memory for the set of counted classes, only the first class of each event is tested.
 	 */
 	const uint32_t n_classes = __atomic_load_n(&tracing->n_classes, __ATOMIC_RELAXED);
 	uint8_t *counted = rule->level_op == WMK_LEVEL_ANY ? NULL : calloc(n_classes / 8 + 1, 1);
@@ -282,7 +282,7 @@ static void literal(const char *pattern, size_t len, char *buf, size_t size)
 	buf[n] = '\0';
 }
 
-/* Edit distance between `word` and `name`; UINT32_MAX: too large. The distance of an empty word is 0. */
+/* Return the edit distance between `word` and `name`; UINT32_MAX: too large. The distance of an empty word is 0. */
 static unsigned distance(const char *word, const char *name)
 {
 	size_t len = strlen(word);
@@ -309,7 +309,7 @@ static unsigned class_distance(const char *pattern, const struct wmk_event_class
 	b = distance(second, event->name);
 	if (!first[0] && !second[0])
 		return UINT32_MAX;
-	/* A correct name with a wrong provider, or the reverse, is similar too, but ranks last. */
+	/* A correct name with a wrong provider, or a wrong name with a correct provider, is similar, but ranks last. */
 	if (a == UINT32_MAX || b == UINT32_MAX)
 		return (second[0] && b == 0) || (first[0] && a == 0) ? HALF_RIGHT : UINT32_MAX;
 	return a + b;

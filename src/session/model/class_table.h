@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * class_table.h - the distinct event classes of all applications, found by content (class_table.c) or by their encoding
- * (class_cache.c). Classes live as long as the wmk_tracing.
+ * (class_cache.c). Classes exist as long as the wmk_tracing exists.
  */
 #ifndef WMK_SESSION_CLASS_TABLE_H
 #define WMK_SESSION_CLASS_TABLE_H
@@ -20,7 +20,7 @@
 
 struct wmk_tracing;
 
-/* Lives as long as the wmk_tracing. */
+/* A class exists as long as the wmk_tracing exists. */
 struct class {
 	struct cds_lfht_node node;
 	struct wmk_event_class *event;
@@ -33,11 +33,14 @@ struct class {
 	struct class *dead;              /* in wmk_classes_free(): the next to free */
 };
 
-/* Return the class that equals *event. Takes *event over or frees it. NULL with a cause chain. Any thread. */
+/*
+ * Return the class that equals *event. The function takes ownership of *event, and may free *event. NULL with a cause
+ * chain. Any thread.
+ */
 struct class *wmk_class_intern(struct wmk_tracing *tracing, struct wmk_event_class *event);
 /*
- * As wmk_class_intern(), for an application of user `uid`, with an encoding of `bytes` bytes: a new class is charged to
- * the user's quota. NULL also for -EDQUOT.
+ * Like wmk_class_intern(), for an application of user `uid`, with an encoding of `bytes` bytes: a new class is charged
+ * to the user's quota. NULL also for -EDQUOT.
  */
 struct class *wmk_class_bring(struct wmk_tracing *tracing, struct wmk_event_class *event, uid_t uid, size_t bytes);
 int wmk_classes_init(struct wmk_tracing *tracing);

@@ -13,7 +13,7 @@
 
 #define PATTERN_MAX 511
 
-/* Match `c` with the set after '['. Returns the rest of the pattern after ']', or NULL if there is no ']'. */
+/* Match `c` with the set after '['. Returns the rest of the pattern after ']', or NULL if the pattern has no ']'. */
 static const char *set_match(const char *p, char c, bool *in)
 {
 	bool negated = *p == '!' || *p == '^', found = false;
@@ -51,7 +51,7 @@ static const char *one_match(const char *p, char c)
 	return *p == c ? p + 1 : NULL;
 }
 
-/* Backtracks only to the latest '*', so the time is bounded by the product of the lengths. */
+/* The algorithm backtracks only to the latest '*', so the time is bounded by the product of the lengths. */
 static bool glob(const char *p, const char *s)
 {
 	const char *star = NULL, *from = NULL, *rest;

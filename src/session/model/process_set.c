@@ -2,9 +2,10 @@
 /*
  * process_set.c - the known processes in the domain of a channel with `follow` (tracker.c), by pid and start time.
  *
- * An open-addressing hash table; its size is a power of two, and at most half of it is used. Before the table grows,
- * entries of processes that have ended are removed. A removed entry is still needed in one case only: the process
- * forked a child just before its end, and the child registers after the removal. Under the session's lock.
+ * The set is an open-addressing hash table; its size is a power of two, and at most half of its entries are used.
+ * Before the table grows, entries of processes that have ended are removed. A removed entry is still needed in only one
+ * case: the process forked a child just before the process ended, and the child registers after the removal. Under the
+ * session's lock.
  */
 #include "session/model/process_set.h"
 
@@ -16,7 +17,7 @@
 #define PLACES_MIN 16u
 #define REFUSED_UNTIL_LOOK 4096u     /* a full table is checked for ended processes once in this many rejections */
 
-/* Return the entry of the process, or the free entry where it belongs. */
+/* Return the entry of the process, or the free entry for the process. */
 static struct process_set_entry *place_of(struct process_set_entry *places, unsigned n, pid_t pid, uint64_t start_time)
 {
 	uint64_t h = ((uint64_t)pid * 0x9e3779b97f4a7c15u) ^ start_time * 0xc2b2ae3d27d4eb4fu;
@@ -40,7 +41,10 @@ bool wmk_process_set_has_pid(const struct process_set *members, pid_t pid, uid_t
 	return false;
 }
 
-/* Move the entries of living processes to a new table of at least four times their number. No memory: no change. */
+/*
+ * Move the entries of processes that still run to a new table of at least four times their number. No memory: no
+ * change.
+ */
 static void renew(struct process_set *members)
 {
 	unsigned n = PLACES_MIN, living = 0;

@@ -23,7 +23,7 @@ struct process_set {
 bool wmk_process_set_has(const struct process_set *members, pid_t pid, uint64_t start_time);
 /* True if the set has a process of this pid and user, with any start time. */
 bool wmk_process_set_has_pid(const struct process_set *members, pid_t pid, uid_t uid);
-/* Add a process. If there is no memory, or too many processes live, the process is not added. */
+/* Add a process. If there is no memory, or the set has too many processes that still run, the process is not added. */
 void wmk_process_set_add(struct process_set *members, pid_t pid, uint64_t start_time, uid_t uid);
 void wmk_process_set_free(struct process_set *members);
 

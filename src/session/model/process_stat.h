@@ -16,7 +16,7 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
 /*
  * Return true if no thread of the process is runnable or in uninterruptible sleep. *turns: number of time slices that
  * its threads have had; two equal values show that no thread ran in between. Checks at most *budget threads and
- * decreases *budget. Returns false also if the state of a thread is unknown.
+ * decreases *budget. The function also returns false if the state of a thread is unknown.
  */
 bool wmk_process_is_idle(pid_t pid, unsigned *budget, uint64_t *turns);
 /* Return a number that identifies the process of a pidfd (its inode); 0: this kernel has no such numbers. */

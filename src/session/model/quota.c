@@ -2,9 +2,9 @@
 /*
  * quota.c - quotas of each user: sessions, rules, memory of rings, bytes of traces.
  *
- * Commands run concurrently: a command charges the quota before it creates an object, and uncharges it if that fails.
- * The lock is tracing->lock. A thread may take tracing->lock while it holds a session's lock, never the other way
- * round.
+ * Commands run concurrently. A command charges the quota before it creates an object, and uncharges the quota if the
+ * creation fails. The lock is tracing->lock. A thread may take tracing->lock while it holds a session's lock, but not a
+ * session's lock while it holds tracing->lock.
  */
 #include "session/model/quota.h"
 

@@ -11,9 +11,12 @@ void wmk_quota_session_uncharge(struct wmk_tracing *tracing, uid_t uid);
 /* Charge a rule of `bytes` bytes in the state file and in lists. 0, or -E2BIG: the limit is reached. */
 int wmk_quota_rule_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
 void wmk_quota_rules_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
-/* Return the bytes of one ring set of a channel with these options. */
+/* Return the size in bytes of one ring set of a channel with these options. */
 uint64_t wmk_rings_bytes(const struct wmk_ctl_channel *options);
-/* Charge memory for rings. 0, or -ENOBUFS: the limit is reached. Restored rings are charged in any case. */
+/*
+ * Charge memory for rings. 0, or -ENOBUFS: the limit is reached. Restored rings are charged even if the limit is
+ * exceeded.
+ */
 int wmk_quota_rings_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes, bool there_already);
 void wmk_quota_rings_uncharge(struct wmk_tracing *tracing, uid_t uid, uint64_t bytes);
 /*

@@ -2,9 +2,9 @@
 /*
  * regenerate.c - write the metadata of a session's traces again from the daemon's own data.
  *
- * Used if a metadata file was damaged or lost, and after a restart. A session daemon writes each id to the state
- * (state_file.h) and declares the id in the metadata, in either order. So a previous daemon that was killed may have
- * left an id only in the state or only in the metadata.
+ * The metadata is regenerated if a metadata file was damaged or lost, and after a restart. A session daemon writes each
+ * id to the state (state_file.h) and declares the id in the metadata, in either order. A previous daemon that was
+ * killed may therefore have left an id only in the state or only in the metadata.
  */
 #include "session/model/regenerate.h"
 
@@ -17,7 +17,10 @@
 
 #include <errno.h>
 
-/* Read-locks RCU: the table may grow meanwhile. Classes themselves live as long as the wmk_tracing. */
+/*
+ * The function holds the RCU read lock, because other threads may add classes to the table. The classes themselves
+ * exist as long as the wmk_tracing exists.
+ */
 static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *text)
 {
 	struct cds_lfht *classes = rings->session->tracing->classes;
@@ -39,7 +42,7 @@ static int events_text(const struct rings *rings, struct wmk_ctf_text_buffer *te
 	return err;
 }
 
-/* Also sets bit N of *declared if the text declares the first stream class of channel N. */
+/* The function also sets bit N of *declared if the text declares the first stream class of channel N. */
 static int rings_text(const struct rings *list, const struct trace *trace, struct wmk_ctf_text_buffer *text,
 		      uint64_t *declared)
 {

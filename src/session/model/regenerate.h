@@ -10,7 +10,10 @@
  * Locked.
  */
 int wmk_trace_regenerate(struct trace *trace, bool wait);
-/* Write the metadata after a restart; does not wait. If a chunk was being closed, its metadata is written first. */
+/*
+ * Write the metadata after a restart, without waiting for the disk. If a chunk was being closed, its metadata is
+ * written first.
+ */
 int wmk_trace_restore_metadata(struct trace *trace);
 /*
  * Append stream classes and event classes of the trace, as far as they are known now. Sets bit N of *declared if the

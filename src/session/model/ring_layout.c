@@ -7,9 +7,9 @@
  *
  * In CTF, a stream class has one list of contexts, and a stream has one stream class. If a client adds a context to a
  * channel that has recorded, the channel gets new rings of another stream class. The old rings stay as long as the
- * session, because a stopped application may be about to record into them. Contexts are only appended, so rings with
- * fewer contexts have an earlier layout. If the counter of the clock restarts, a channel gets new rings of another
- * stream class with the same contexts (wmk_session_clock_restarted()).
+ * session, because a stopped application may be about to record into the old rings. Contexts are only appended, so
+ * rings with fewer contexts have an earlier layout. If the counter of the clock restarts, a channel gets new rings of
+ * another stream class with the same contexts (wmk_session_clock_restarted()).
  *
  * All functions run under the session's lock.
  */

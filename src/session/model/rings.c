@@ -5,8 +5,8 @@
  *     session ── traces: one for each user (or process) ── metadata: trace, stream classes, event classes in order
  *             └─ rings: channel × owner ── ids[class]
  *
- * All under the session's lock, except the reference counts. A failure is reported once (wmk_session_report()). The
- * next application that has something to record in the failed trace or rings tries again.
+ * All functions and data are protected by the session's lock, except the reference counts. A failure is reported once
+ * (wmk_session_report()). The next application that has something to record in the failed trace or rings tries again.
  */
 #include "session/model/rings.h"
 
@@ -36,7 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Memory that is allocated before an application starts; the rest is allocated when a CPU first records. */
+/* This much memory is allocated before an application starts; the rest is allocated when a CPU first records. */
 #define PREFAULT_MAX (64ull << 20)
 #define SAME_SECOND_IN_ORDER 8u      /* suffixes of directories: 2 to 8, then numbers that are unique in this daemon */
 #define SAME_SECOND_MAX 1000u
@@ -146,7 +146,7 @@ int wmk_trace_ensure_open(struct trace *trace)
 		trace->output = NULL;
 		return err;
 	}
-	/* While a session is restored its ids are still unknown; the metadata is written at the end of the restore. */
+	/* While a session is restored, its ids are still unknown; the metadata is written at the end of the restore. */
 	if (!trace->session->tracing->restoring && trace->session->tracing->options.consumer->metadata_replace &&
 	    wmk_trace_restore_metadata(trace) < 0)
 		wmk_error_clear();
@@ -219,8 +219,8 @@ int wmk_rings_declare_stream(const struct rings *rings)
 	if (err == 0 && first)
 		trace->declared |= 1ull << rings->stream_id;
 	/*
-	 * The metadata now has the contexts of this stream class. So the contexts cannot change, even if creating the
-	 * rings fails.
+	 * The metadata now has the contexts of this stream class. The contexts can therefore not change, even if
+	 * creating the rings fails.
 	 */
 	if (err == 0)
 		rings->channel->laid_out = true;
@@ -506,7 +506,7 @@ int wmk_rings_id_restore(struct rings *rings, const struct class *class, uint32_
 	return 0;
 }
 
-/* Assign ids to the classes without one, and append their declarations to `text`. *next: the first unused id. */
+/* Assign ids to the classes that have no id, and append their declarations to `text`. *next: the first unused id. */
 static int ids_give(struct rings *rings, struct class *const *classes, uint32_t n, struct wmk_ctf_text_buffer *text,
 		    uint32_t *next)
 {

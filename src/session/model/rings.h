@@ -6,21 +6,24 @@
 #include "session/model/session_model.h"
 
 /*
- * Return the channel's rings for this application; creates them if needed. The session holds the reference. Locked.
- * NULL with a cause chain; the session reports the first error.
+ * Return the channel's rings for this application; the function creates the rings if needed. The session holds the
+ * reference. Locked. NULL with a cause chain; the session reports the first error.
  */
 struct rings *wmk_rings_for(struct wmk_session_channel *channel, const struct app_key *app);
 struct rings *wmk_rings_of_user(struct wmk_session_channel *channel, uid_t uid);
-/* Return the trace of the session's kernel channels; creates it if needed. Locked. NULL with a cause chain. */
+/*
+ * Return the trace of the session's kernel channels; the function creates the trace if needed. Locked. NULL with a
+ * cause chain.
+ */
 struct trace *wmk_trace_of_kernel(struct wmk_session *session);
 /* name the application in reports of a corrupt ring; locked */
 void wmk_rings_user(const struct rings *rings, const struct app_key *app);
-/* Steps of creating rings: make the uuid of the set, and declare the stream class in the metadata. */
+/* The two steps that create rings: make the uuid of the set, and declare the stream class in the metadata. */
 int wmk_rings_uuid(struct rings *rings);
 int wmk_rings_declare_stream(const struct rings *rings);
 /*
- * Return the id of the class in these rings; assigns and declares an id if needed. NO_ID: no id could be declared.
- * Locked.
+ * Return the id of the class in these rings; the function assigns and declares an id if needed. NO_ID: no id could be
+ * declared. Locked.
  */
 uint32_t wmk_rings_id(struct rings *rings, struct class *class);
 static inline bool wmk_rings_has_id(const struct rings *rings, const struct class *class)
@@ -28,7 +31,7 @@ static inline bool wmk_rings_has_id(const struct rings *rings, const struct clas
 	return class->kin < rings->n_ids && rings->ids[class->kin] != NO_ID;
 }
 /*
- * Assign ids to all classes without an id, and declare these ids in one piece of metadata. After an error no class has
+ * Assign ids to all classes without an id, and declare these ids in one piece of metadata. After an error, no class has
  * a new id. 0 or -errno with a cause chain.
  */
 int wmk_rings_declare(struct rings *rings, struct class *const *classes, uint32_t n);

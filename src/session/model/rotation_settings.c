@@ -48,7 +48,7 @@ int wmk_settings_rotation_check(const struct wmk_ctl_settings *settings)
 		err = range("--retain-size", settings->retain_size, (uint64_t)PARTS * SIZE_MIN, INT64_MAX, "bytes");
 	if (err == 0)
 		err = range("--retain-age", settings->retain_us, AGE_MIN_US, TIME_MAX_US, "microseconds");
-	/* A spool holds only a part of the trace, so sizes and ages of chunks are not known there. */
+	/* A spool holds only a part of the trace, so the sizes and ages of chunks are unknown in a spool. */
 	if (err == 0 && settings->url && *settings->url &&
 	    (settings->rotate_size || settings->retain_size || settings->retain_us || settings->retain_count))
 		return wmk_errorx(-EINVAL, "a session with a relay (--set-url) rotates by time only (--timer), and "

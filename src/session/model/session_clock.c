@@ -21,7 +21,7 @@ static const enum wmk_clock_kind kinds[WMK_CTL_CLOCKS] = {
 	[WMK_CTL_CLOCK_PLUGIN] = WMK_CLOCK_PLUGIN,
 };
 
-/* Also true if this daemon cannot record the kernel: then a session has only applications. */
+/* Also true if this daemon cannot record the kernel, because a session then has only applications. */
 static bool kernel_has_counter(struct wmk_tracing *tracing)
 {
 	struct wmk_tracefs *tracefs;

@@ -69,7 +69,10 @@ struct trace {
 #define WMK_CHANNEL_STREAMS 64u
 #define WMK_RINGS_NAME (WMK_CTL_NAME_MAX + 16)
 
-/* A channel's rings for one owner. References: the session holds one, and each application that uses them. */
+/*
+ * The rings of a channel for one owner. The session holds one reference, and each application that uses the rings holds
+ * one reference.
+ */
 struct rings {
 	atomic_uint refs;
 	struct rings *next;              /* in the session's list */
@@ -92,7 +95,7 @@ struct rings {
 	bool restored;                   /* applications of an earlier daemon may hold claims */
 	/* the file does not exist any more: the rings were recovered before, or have ended */
 	bool spent;
-	/* Under the session's lock. The index is class->kin; NO_ID: the class has no id in these rings. */
+	/* Under the session's lock. The index into `ids` is class->kin; NO_ID: the class has no id in these rings. */
 	uint32_t *ids, n_ids, next_id;
 	bool closed;                     /* at the trace output, or about to be */
 	struct wmk_counts counts;        /* as last queried */
@@ -190,9 +193,9 @@ struct wmk_session {
 	uint32_t kernel_dumps, kernel_dumped;
 	uint32_t n_snapshots;            /* number of snapshots so far, a part of their names */
 	/*
-	 * Requests of programs for snapshots (snapshot_request.c). request_last: id of the last request that was
-	 * served; request_omitted: id of the last request that was omitted. snapshots_omitted: number of omitted
-	 * requests. requested_ms: when the last request was served (ms; 0: never).
+	 * Requests for snapshots that came from applications (snapshot_request.c). request_last: id of the last request
+	 * that was served; request_omitted: id of the last request that was omitted. snapshots_omitted: number of
+	 * omitted requests. requested_ms: when the last request was served (ms; 0: never).
 	 */
 	uint64_t request_last, request_omitted, snapshots_omitted;
 	int64_t requested_ms;
@@ -215,17 +218,20 @@ struct app_slot {
 	pid_t pid; uid_t uid; char name[16];  /* of the latest application (unrecorded.h) */
 };
 
-/* Functions of recovery/reattach.c that applications and control call; set by wmk_reattach_init(). */
+/*
+ * Functions of recovery/reattach.c that src/session/apps and src/session/control call; wmk_reattach_init() sets them.
+ */
 struct wmk_reattach_ops {
 	/*
-	 * An application offers this ring set. Returns 0 also if no session needs the offered ring set. Returns -errno
-	 * if the ring set is not what the application claims, or cannot be mapped.
+	 * Called when an application offers a ring set. Returns 0 even if no session needs the offered ring set.
+	 * Returns -errno if the ring set is not what the application claims, or cannot be mapped.
 	 */
 	int (*app_rings)(struct app *app, const uint8_t uuid[16], int fd);
-	/* Retry sets that were offered while they could not be drained. Locked. */
+	/* Retry the ring sets that were offered while they could not be drained. Locked. */
 	void (*again)(struct wmk_session *session);
 	/*
-	 * The session ends and stops waiting for sets. -EIO: the records of a reattached set cannot be written. Locked.
+	 * Called when the session ends and stops waiting for ring sets. -EIO: the records of a reattached set cannot be
+	 * written. Locked.
 	 */
 	int (*abandon)(struct wmk_session *session);
 };

@@ -5,7 +5,7 @@
 
 #include "session/model/session_model.h"
 
-/* Enter into the table of names, and remove from it. */
+/* Add a session to the table of names, and remove a session from the table. */
 int wmk_session_enter(struct wmk_tracing *tracing, struct wmk_session *session);
 void wmk_session_leave(struct wmk_session *session);
 

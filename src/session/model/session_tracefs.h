@@ -5,7 +5,10 @@
 
 #include "session/model/session_model.h"
 
-/* Return tracefs; opens it if needed. After an error the next call tries again. The wmk_tracing owns *tracefs. */
+/*
+ * Return tracefs; the function opens tracefs if needed. After an error, the next call tries again. The wmk_tracing owns
+ * *tracefs.
+ */
 int wmk_kernel_tracefs(struct wmk_tracing *tracing, struct wmk_tracefs **tracefs);
 
 #endif

@@ -45,7 +45,7 @@ static int dir_check(int at, const char *name, const char *path, int *dir)
 	return err;
 }
 
-/* Create directory `name`, with a number if that name exists; the buffer has room for it. */
+/* Create directory `name`, with a number appended if that name exists; the buffer must have space for the number. */
 static int make_below(int parent, char *name, size_t size)
 {
 	const size_t len = strlen(name);
@@ -131,7 +131,7 @@ static void file_name(char name[FILE_NAME], uint64_t id)
 
 /*
  * Lock an open file of rings. The lock belongs to the open file description, and lasts until its last descriptor and
- * mapping are closed. So applications hold the lock, too.
+ * mapping are closed. Applications that have mapped the file therefore hold the lock, too.
  */
 static int locked(int fd, int lock, const char *name)
 {

@@ -22,27 +22,28 @@
 #define WMK_SHM_JSON "1.json"
 
 /*
- * Create the directory of session `name` in `parent`; creates `parent`, too, if its own parent exists. The caller frees
- * *path and closes *dir. -errno with a cause chain: for example `parent` is a link, or other users can write to it.
+ * Create the directory of session `name` in `parent`; the function also creates `parent` if the directory above
+ * `parent` exists. The caller frees *path and closes *dir. -errno with a cause chain: for example `parent` is a link,
+ * or other users can write to it.
  */
 int wmk_shm_make(const char *parent, const char *name, uint64_t created, char **path, int *dir);
 /* Open an existing directory, without a lock. */
 int wmk_shm_open(const char *path, int *dir);
 /*
- * Lock the directory as long as `dir` is open. The daemon of the session takes a shared lock (wmk_shm_make() does), a
- * recovery an exclusive one (`alone`). -EBUSY.
+ * Lock the directory as long as `dir` is open. The daemon of the session takes a shared lock (in wmk_shm_make()), and a
+ * recovery takes an exclusive lock (`alone`). -EBUSY.
  */
 int wmk_shm_lock(int dir, bool alone);
 /*
- * Create the file for rings `id`, or open an existing one. Returns a descriptor with a lock, or -errno. -EBUSY: a
+ * Create the file for rings `id`, or open an existing file. Returns a descriptor with a lock, or -errno. -EBUSY: a
  * process uses the rings (with `alone`), or another process recovers them (without `alone`).
  */
 int wmk_shm_file_make(int dir, uint64_t id);
 int wmk_shm_file_open(int dir, uint64_t id, bool alone);
 void wmk_shm_file_remove(int dir, uint64_t id);
 /*
- * Remove a session's files, and the directory if nothing else is in it. With `unless_rings`, keep everything if the
- * directory still has files of rings that could not be taken over.
+ * Remove a session's files, and the directory if the directory has no other files. With `unless_rings`, the function
+ * removes nothing if the directory still has files of rings that could not be taken over.
  */
 void wmk_shm_remove(int dir, const char *path, bool unless_rings);
 

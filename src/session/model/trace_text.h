@@ -25,8 +25,7 @@ void wmk_trace_as_env(struct wmk_trace_as *as, const char *name, const char *tex
 int wmk_trace_text(const struct trace *trace, const struct wmk_session *session, const struct wmk_trace_as *as,
 		   struct wmk_ctf_text_buffer *text);
 /*
- * Append the head of the metadata of a chunk: with its UUID, its offset of the clock, and its entries of the
- * environment.
+ * Append the head of the metadata of a chunk: with the UUID, the clock offset and the environment entries of the chunk.
  */
 int wmk_trace_chunk_text(const struct trace *trace, const struct wmk_session *session,
 			 const struct wmk_session_chunk *chunk, struct wmk_ctf_text_buffer *text);

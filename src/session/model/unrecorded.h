@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unrecorded.h - applications that a session does not record, or only in part, and why (wire/unrecorded.def). A session
- * keeps the first WMK_CTL_UNRECORDED_MAX of these applications and counts the others. `list`, `stop` and `destroy`
- * report these applications.
+ * stores the first WMK_CTL_UNRECORDED_MAX of these applications, and only counts further applications. `list`, `stop`
+ * and `destroy` report these applications.
  *
  *     application ──UNRECORDED, ERROR──► wmk_unrecorded_app() ──┐
  *     rejected, dropped, no rings ────────────────────────────►├──► session
@@ -27,8 +27,8 @@ bool wmk_unrecorded_forget_user(struct wmk_session *session, pid_t pid);
 /* True if any session has a note that a process has another user. A hint. */
 bool wmk_unrecorded_any_user(void);
 /*
- * True if the session recorded while no session daemon ran. Locked. If `session` is NULL: true if any session recorded
- * while no session daemon ran, which is only a hint.
+ * True if the session recorded while no session daemon ran. Locked. If `session` is NULL, the result is true if any
+ * session recorded while no session daemon ran; this result is only a hint.
  */
 bool wmk_unrecorded_is_restored(const struct wmk_session *session);
 /* Note that an active restored session may lack applications. Locked. */
@@ -47,13 +47,13 @@ void wmk_unrecorded_app(struct app *app, enum wmk_unrecorded reason, int err, co
 /* Handle a report of the application (UNRECORDED). 0 or -errno. */
 int wmk_unrecorded_take(struct app *app, const struct wmk_unrecorded_msg *msg);
 /*
- * The application is admitted: store its pid, user and name in its slot, and remove notes that the process has another
- * user.
+ * Called when the application is admitted: store its pid, user and name in its slot, and remove notes that the process
+ * has another user.
  */
 void wmk_unrecorded_admitted(struct app *app);
 /*
- * The application's events are registered but not enabled yet: check whether the application started while no session
- * daemon ran.
+ * Called when the application's events are registered but not enabled yet: check whether the application started while
+ * no session daemon ran.
  */
 void wmk_unrecorded_complete(struct app *app);
 

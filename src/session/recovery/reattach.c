@@ -12,7 +12,7 @@
  * - its file has the owner and the inode of a file that a daemon of this user created (no process can choose an inode);
  * - its trace belongs to the user of the application that offers it;
  * - its geometry is that of the session's channel.
- * The consumer daemon checks the content of the set, as it does for each ring set.
+ * The consumer daemon checks the content of the ring set, as for each ring set.
  */
 #include "session/recovery/reattach.h"
 
@@ -139,7 +139,10 @@ static bool is_for(const struct rings *rings, struct app *app, const uint8_t uui
 		return true;
 	const uint64_t began = trace->pid == app->pid ? wmk_app_start_time(app) : 0;
 
-	/* 0: the process has just ended, so its start time is unknown. The random UUID suffices to identify the set. */
+	/*
+	 * 0: the process has just ended, so its start time is unknown. The random UUID is sufficient to identify the
+	 * set.
+	 */
 	return trace->pid == app->pid && (began == 0 || trace->start_time == began);
 }
 
@@ -161,7 +164,7 @@ static bool may_be_rings(const struct rings *rings, int fd)
 }
 
 /*
- * Check the inode before mapping: another file is never mapped. (A recovered set may be a copy, in a directory that
+ * Check the inode before mapping, so that no other file is mapped. (A recovered set may be a copy, in a directory that
  * belongs to this user.)
  */
 static int take(struct rings *rings, int fd)

@@ -3,9 +3,9 @@
  * restore.c - describe a session for the state file (each_...), and restore a session of an earlier daemon
  * (restore_...).
  *
- * Rings are mapped from their descriptors, with their old numbers and ids. So a restored session uses the same numbers
- * and ids as before. Applications that still record use these numbers and ids, and so do the stream files that the
- * consumer daemon continues. Rings without a descriptor are awaited (reattach.c).
+ * Rings are mapped from their descriptors, with their old numbers and ids. A restored session therefore uses the same
+ * numbers and ids as before. Applications that still record use these numbers and ids. The stream files that the
+ * consumer daemon continues use the same numbers and ids. Rings without a descriptor are awaited (reattach.c).
  */
 #include "session/control/ring_requests.h"
 #include "session/control/session.h"
@@ -127,7 +127,7 @@ int wmk_session_restore_gone(struct wmk_session *session, const uint8_t trace_uu
 
 /* ── rings ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Find or create the trace; it is not opened yet. */
+/* Find or create the trace; the function does not open the trace. */
 static struct trace *trace_restore(struct wmk_session *session, const struct wmk_restored_rings *is)
 {
 	struct trace *trace;
@@ -169,8 +169,9 @@ static bool is_there(const struct rings *list, const struct trace *trace, const 
 }
 
 /*
- * Two ring sets of one channel and one trace may have the same contexts. Then the later ring set was created after a
- * restart of the clock, or while the earlier ring set was awaited. The ring set with the higher stream id is current.
+ * Two ring sets of one channel and one trace may have the same contexts. In this case, the later ring set was created
+ * after a restart of the clock, or while the earlier ring set was awaited. The ring set with the higher stream id is
+ * current.
  */
 static void later_layout(struct wmk_session_channel *channel, const struct rings *list, const struct rings *rings)
 {
@@ -289,8 +290,8 @@ int wmk_session_restore_id(struct wmk_session *session, uint64_t rings_id, uint3
 }
 
 /*
- * A session daemon writes an id to the state and declares the id in the metadata, in either order. So an earlier daemon
- * that was killed may have left an id only in the state or only in the metadata.
+ * A session daemon writes an id to the state and declares the id in the metadata, in either order. An earlier daemon
+ * that was killed may therefore have left an id only in the state or only in the metadata.
  */
 static void declare_again(struct wmk_session *session)
 {

@@ -69,7 +69,7 @@ static void take(const struct state_clock *kept, struct wmk_clock *clock)
 
 /*
  * Read the clocks from the file. Returns how many were taken. The machine of a recovered recording may not exist any
- * more, so only the clocks of the file are valid there.
+ * more, so only the clocks in the file are valid for that recording.
  */
 static unsigned clocks_read(const struct wmk_state *state, struct wmk_clocks *clocks)
 {

@@ -96,7 +96,7 @@ struct wmk_state {
 /* ── state_io.c ── */
 /* Read a regular file of at most `max` bytes into malloc'd memory. Returns its length or -errno. */
 long wmk_state_read_file(int dir, const char *name, size_t max, uint8_t **bytes);
-/* Replace the file `name` in directory `dir` atomically, by way of the file `fresh`. */
+/* Replace the file `name` in directory `dir` atomically: write the file `fresh`, then rename this file. */
 int wmk_state_bytes_write(int dir, const char *name, const char *fresh, const void *bytes, size_t len);
 
 /* ── state_file.c ── */

@@ -2,7 +2,7 @@
 /*
  * state_file.c - write the state of sessions (see state_file.h).
  *
- * A file is written under a new name and then renamed; ids are appended in one write each. So the state survives any
+ * A file is written under a new name and then renamed. Ids are appended, each with one write. So the state survives any
  * end of the process. (After the machine has crashed, there are no rings to take over.)
  */
 #include "session/recovery/state_file.h"
@@ -292,7 +292,10 @@ int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool
 {
 	struct state_entry *entry;
 
-	/* The session was destroyed while it was unlocked: the thread that destroyed it removes its files. */
+	/*
+	 * The session was destroyed while its lock was released: the thread that destroyed the session removes the
+	 * session's files.
+	 */
 	if (!gone && session->gone)
 		return 0;
 	if (!gone) {

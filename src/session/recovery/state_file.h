@@ -10,7 +10,8 @@
  *         clock.json                  the clocks as the first daemon measured them
  *
  * The consumer daemon and the applications hold the rings themselves. The daemon does not trust the files: it checks
- * all values again, like the values of a client. Any thread; functions about one session are called with its lock held.
+ * all values again, like the values of a client. Any thread may call the functions; functions about one session are
+ * called with the session's lock held.
  */
 #ifndef WMK_SESSION_STATE_FILE_H
 #define WMK_SESSION_STATE_FILE_H
@@ -32,15 +33,18 @@ int wmk_state_open(int rundir, const char *recovered, void (*say)(void *data, co
 		   struct wmk_state **state);
 /* Close the state. Sessions that were read and not restored are dropped; all files stay. */
 void wmk_state_close(struct wmk_state *state);
-/* Number of sessions that were read; highest number of rings in them (for wmk_tracing_options.first_rings_id). */
+/*
+ * Number of sessions that were read; highest number of rings in these sessions (for
+ * wmk_tracing_options.first_rings_id).
+ */
 unsigned wmk_state_sessions(const struct wmk_state *state);
 uint64_t wmk_state_last_rings(const struct wmk_state *state);
 
 /*
- * Adjust the clocks that this daemon has just measured. If sessions were read, the saved clocks of these sessions
- * replace the measured clocks. Two measurements differ by microseconds, so a session with two measurements would have
- * records out of order. If no session was read, the measured clocks are written to a file. 0 or -errno with a cause
- * chain.
+ * Adjust the clocks that this daemon has just measured to the saved state. If sessions were read, the saved clocks of
+ * these sessions replace the measured clocks. Two measurements differ by microseconds, so a session with two
+ * measurements would have records out of order. If no session was read, the measured clocks are written to a file. 0 or
+ * -errno with a cause chain.
  */
 int wmk_state_clocks(struct wmk_state *state, struct wmk_clocks *clocks);
 
@@ -60,16 +64,15 @@ unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing,
 
 /*
  * Before sessions are restored: pass the identities of earlier daemons to `tracing`. Afterwards, before any application
- * registers, wmk_state_identities_begin() forgets the identities of ended processes, and begins the file of this
- * daemon. 0 or -errno with a cause chain; after an error, claims of ended processes stay taken, and everything else
- * works.
+ * registers, wmk_state_identities_begin() drops the identities of ended processes, and begins the file of this daemon.
+ * 0 or -errno with a cause chain; after an error, claims of ended processes stay taken, and everything else works.
  */
 int wmk_state_identities(struct wmk_state *state, struct wmk_tracing *tracing);
 int wmk_state_identities_begin(struct wmk_state *state);
 /* As wmk_tracing_options.on_identity. */
 void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is);
 
-/* For wmk_commands.changed and wmk_tracing_options.on_id. */
+/* Callbacks for wmk_commands.changed and wmk_tracing_options.on_id. */
 int wmk_state_changed(struct wmk_state *state, struct wmk_session *session, bool gone);
 int wmk_state_id(struct wmk_state *state, struct wmk_session *session, uint64_t rings_id, uint32_t id,
 		 const struct wmk_event_class *event);

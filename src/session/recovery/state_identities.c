@@ -42,7 +42,7 @@ static uint64_t space_now(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-/* Pass one identity to `tracing`. Identities of living processes are kept for FILE_OLD. */
+/* Pass one identity to `tracing`. Identities of processes that still run are kept for FILE_OLD. */
 static int identity_take(struct state_identities *all, struct wmk_tracing *tracing, const struct state_identity *is)
 {
 	const struct wmk_identity identity = { .slot = is->slot, .generation = is->generation, .pid = (pid_t)is->pid,
@@ -111,7 +111,7 @@ int wmk_state_identities_begin(struct wmk_state *state)
 	all->space = space_now();
 	if (err < 0)
 		return err;
-	/* Truncate FILE_NOW only after FILE_OLD has the identities of living processes from FILE_NOW. */
+	/* Truncate FILE_NOW only after FILE_OLD has the identities from FILE_NOW of processes that still run. */
 	all->fd = openat(state->dir, FILE_NOW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return all->fd >= 0 ? 0 : wmk_error(-errno, "cannot write the identities of applications (%s)", FILE_NOW);
 }
@@ -122,7 +122,8 @@ void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is)
 					       .birth = is->birth, .space = state->identities.space };
 
 	/*
-	 * If the write fails and the application ends while no daemon runs, the claims of the application stay taken.
+	 * If the write fails and the application ends while no daemon runs, the claims of the application are never
+	 * freed.
 	 */
 	if (state->identities.fd >= 0 && is->pid > 0 &&
 	    pwrite(state->identities.fd, &record, sizeof(record), (off_t)((is->slot - 1) * sizeof(record))) !=

@@ -99,7 +99,7 @@ static int by_number(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Return the sorted numbers of the session's rings; the caller frees them. NULL: no memory. */
+/* Return the sorted numbers of the session's rings; the caller frees the array. NULL: no memory. */
 static uint64_t *numbers_of(const struct state_session *is)
 {
 	uint64_t *numbers = malloc((is->rings.n ? is->rings.n : 1) * sizeof(*numbers));
@@ -132,7 +132,7 @@ static size_t filter(uint8_t *bytes, size_t len, const uint64_t *numbers, size_t
 	return kept;
 }
 
-/* An error is ignored: the file stays correct, and a later call tries again. */
+/* An error is ignored, because the file stays correct and a later call tries again. */
 void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,
 			const struct state_session *is)
 {

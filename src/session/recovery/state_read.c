@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Note a number of rings, so that it is not reused. */
+/* Note the number of the rings, so that the number is not reused. */
 static void number_seen(struct state_entry *entry, uint64_t rings)
 {
 	if (rings > entry->last_rings && rings < UINT64_MAX / 2)
@@ -30,8 +30,8 @@ static void number_seen(struct state_entry *entry, uint64_t rings)
 }
 
 /*
- * Reserve the numbers of ended rings, too: N.ids still has records with these numbers, which must not apply to new
- * rings.
+ * Reserve the numbers of ended rings, too, because N.ids still has records with these numbers, and these records must
+ * not apply to new rings.
  */
 static void ids_seen(const struct wmk_state *state, struct state_entry *entry)
 {
@@ -103,7 +103,10 @@ static uint64_t number_in(const char *name, const char *kind)
 	return strcmp(name, again) == 0 ? number : 0;
 }
 
-/* Insert the newest first: if two sessions have one name, the older was being destroyed when its daemon was killed. */
+/*
+ * Insert the newest session first: if two sessions have the same name, the older session was being destroyed when its
+ * daemon was killed.
+ */
 static void entry_enter(struct wmk_state *state, struct state_entry *entry)
 {
 	struct state_entry **at = &state->entries;
@@ -190,8 +193,8 @@ static bool is_over(const struct state_session *is, const struct state_rings *r,
 }
 
 /*
- * True if the rings belong to a process, and the consumer daemon has released them and has their counts: the earlier
- * session daemon ended before it received the counts. Adds the counts to the channel.
+ * True if the rings belong to a process, and the consumer daemon has released the rings and has their counts. In this
+ * case, the earlier session daemon ended before it received the counts. Adds the counts to the channel.
  */
 static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct state_consumer *consumer)
 {
@@ -263,8 +266,9 @@ static int id_restore(struct wmk_session *session, const struct state_id *head, 
 }
 
 /*
- * True if a later record replaces this one. If two records of the same rings have one id, the later record is valid. No
- * other record of these rings separates the two records, so the function compares only the next record of these rings.
+ * True if a later record replaces this record. If two records of the same rings have one id, the later record is valid.
+ * No other record of these rings separates the two records, so the function compares only the next record of these
+ * rings.
  */
 static bool superseded(const uint8_t *bytes, size_t len, const struct state_id *head)
 {
