@@ -19,7 +19,7 @@ struct wmk_kernel_function {
 	char module[64];               /* "[module]", or "" */
 };
 
-/* False: the line is not a function. */
+/* False: the line does not describe a function. */
 static bool parse(const char *line, uint64_t *address, char *name, char *module)
 {
 	char type;

@@ -24,7 +24,7 @@ struct file_mapping {
 	struct wmk_object_file *object;     /* NULL: not searched yet */
 };
 
-/* The latest mapping at an address of a process: process, address. */
+/* An entry for the latest mapping at an address of a process; the key is the process and the address. */
 struct latest_symbol_file {
 	struct wmk_read_slot slot;
 	uint32_t number;               /* plus 1; 0: none */

@@ -26,7 +26,7 @@ int wmk_symbols_kernel(struct wmk_symbols *symbols, const char *path);
  * the pipeline is the struct wmk_symbols.
  */
 extern const struct wmk_read_exporter wmk_symbols_form;
-/* For wmk_read_symbolizer.find; `data` is a struct wmk_symbols. */
+/* The function for wmk_read_symbolizer.find; `data` is a struct wmk_symbols. */
 unsigned wmk_symbols_find(void *data, int64_t pid, int64_t ns, uint64_t address, struct wmk_read_frame *frames,
 			  unsigned max);
 
