@@ -24,7 +24,7 @@ const struct wmk_analyze_module *const wmk_top_modules[] = {
 
 /*
  * A column of `top`, and the key of the module's column with its values. A rate is computed from a count, and bytes per
- * second from bytes.
+ * second are computed from bytes.
  */
 struct pick {
 	struct wmk_column column;
@@ -104,7 +104,7 @@ static const struct top_table tables[] = {
 	{ "events", "events", "Events", events, WMK_ARRAY_LEN(events), 0 },
 };
 
-/* Columns for wmk_result_table(), which keeps the pointer. */
+/* Return the columns for wmk_result_table(), which keeps the pointer. */
 static struct wmk_column columns[WMK_ARRAY_LEN(tables)][COLUMNS_MAX];
 
 enum { TOTAL_RECORDS, TOTAL_LOST, TOTAL_CPU, TOTAL_SYSCALLS, TOTAL_SPANS };

@@ -4,8 +4,8 @@
  *
  *     pipeline ──wmk_analysis_form──► modules ──wmk_analysis_interval()──► tables of modules ──► tables of `top`
  *
- * A rate is a count divided by the length of the interval. The length is a difference of timestamps of records. One
- * thread.
+ * A rate is a count divided by the length of the interval. The length of an interval is a difference of timestamps of
+ * records. One thread.
  */
 #ifndef WMK_TOP_INTERVALS_H
 #define WMK_TOP_INTERVALS_H
@@ -17,7 +17,10 @@
 /* The modules, for wmk_analysis_create(). */
 extern const struct wmk_analyze_module *const wmk_top_modules[];
 
-/* End the interval. Free `shown` by wmk_result_free(), also after an error. `own`: process that is left out. */
+/*
+ * End the interval. The caller frees `shown` by wmk_result_free(), even after an error. `own`: the process that the
+ * tables omit.
+ */
 int wmk_top_interval(struct wmk_analysis *analysis, int64_t elapsed_ns, pid_t own, struct wmk_result *shown);
 /* Convert the result of an interval. */
 int wmk_top_convert(const struct wmk_result *result, pid_t own, struct wmk_result *shown);

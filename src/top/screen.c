@@ -86,7 +86,7 @@ static struct wmk_result_table *current(struct wmk_screen *screen)
 	return first;
 }
 
-/* Display the table that is `by` places after the displayed one. */
+/* Display the table that is `by` places after the displayed table. */
 static void change_table(struct wmk_screen *screen, int by)
 {
 	const unsigned n = screen->shown.n_tables;
@@ -203,8 +203,8 @@ static const char *text_at(const struct wmk_result_table *table, uint32_t row, u
 }
 
 /*
- * Widths do not depend on the values, so that columns do not move. On a screen of 80 columns, names have room. The last
- * column is a text, and is not padded.
+ * Widths do not depend on the values, so that columns do not move. On a screen of 80 columns, the names still have
+ * enough space. The last column is a text, and is not padded.
  */
 static int width_of(const struct wmk_result_table *table, unsigned i)
 {

@@ -21,11 +21,11 @@ struct wmk_screen;
 int wmk_screen_open(const char *source, const char *sort, struct wmk_screen **screen);
 /* Restore the terminal. NULL does nothing. */
 void wmk_screen_close(struct wmk_screen *screen);
-/* Take over `shown`, and draw it. While the screen is paused, `shown` is freed and not drawn. */
+/* Take ownership of `shown`, and draw it. While the screen is paused, `shown` is freed and not drawn. */
 void wmk_screen_show(struct wmk_screen *screen, struct wmk_result *shown);
-/* The trace has ended: state it in the header. */
+/* The trace has ended: show this in the header. */
 void wmk_screen_ended(struct wmk_screen *screen);
-/* Handle the keys that were typed, and changes of the size. False: quit. */
+/* Handle typed keys, and changes of the screen size. False: quit. */
 bool wmk_screen_keys(struct wmk_screen *screen);
 
 #endif

@@ -33,7 +33,7 @@ int wmk_top_open(const struct wmk_top_options *options, struct wmk_top **top);
 void wmk_top_close(struct wmk_top *top);
 /* The data of wmk_analysis_form. */
 struct wmk_analysis *wmk_top_analysis(struct wmk_top *top);
-/* Descriptor that is readable when wmk_top_tick() has work, or when options.wake is readable. */
+/* Return a descriptor that is readable when wmk_top_tick() has work, or when options.wake is readable. */
 int wmk_top_wake(const struct wmk_top *top);
 /* Read keys, and end the interval if it is due. 1: `top` ends, by a key or after options.count intervals. */
 int wmk_top_tick(struct wmk_top *top);
