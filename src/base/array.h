@@ -15,8 +15,8 @@
 /*
  * Make room for one more element of `size` bytes after the first `n` elements of `items` (malloc'd, or NULL).
  *
- * Returns the array, which may have moved; *cap doubles if it was full. Returns NULL if there is no memory; `items` and
- * *cap are unchanged then. Any thread.
+ * Returns the array, which may have moved; if the array was full, *cap doubles. Returns NULL if there is no memory;
+ * `items` and *cap are unchanged then. Any thread.
  */
 static inline void *wmk_array_room(void *items, uint32_t n, uint32_t *cap, size_t size)
 {

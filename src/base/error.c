@@ -58,8 +58,8 @@ static struct wmk_error_chain *chain_get(void)
 }
 
 /*
- * Make a message valid UTF-8. Invalid bytes (a name in another encoding, a character that '%.40s' has cut) become '?'.
- * An incomplete character at the end of a truncated message is removed.
+ * Make a message valid UTF-8. Invalid bytes (a name in another encoding, a character that '%.40s' has truncated) become
+ * '?'. An incomplete character at the end of a truncated message is removed.
  */
 static void mend(char *text, size_t len)
 {

@@ -28,7 +28,7 @@ int wmk_errorx(int err, const char *format, ...) __attribute__((format(printf, 2
 /* Add the message of an outer layer. Returns `err`. */
 int wmk_error_add(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /*
- * As snprintf(), but truncation never leaves part of a UTF-8 character. wmk_error(), wmk_errorx() and wmk_error_add()
+ * Like snprintf(), but truncation never leaves part of a UTF-8 character. wmk_error(), wmk_errorx() and wmk_error_add()
  * format their messages with the same truncation.
  */
 void wmk_error_format(char *buf, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -2,9 +2,9 @@
 /*
  * faults.h - signals that libwaymark leaves unblocked in an application, as masks for rt_sigprocmask(2).
  *
- * The processor or a seccomp filter raises these signals synchronously. If the thread blocks such a signal, the kernel
- * kills the process, even if the application has a handler. Garbage collectors (guard pages), debuggers (single steps),
- * and sandboxes that emulate system calls install handlers for these signals.
+ * The processor or a seccomp filter raises the fault signals synchronously. If the thread blocks such a synchronous
+ * signal, the kernel kills the process, even if the application has a handler. Garbage collectors (guard pages),
+ * debuggers (single steps), and sandboxes that emulate system calls install handlers for fault signals.
  */
 #ifndef WMK_BASE_FAULTS_H
 #define WMK_BASE_FAULTS_H
@@ -18,15 +18,15 @@
 	 WMK_SIGNAL(SIGSYS))
 /*
  * The C library's internal signals to cancel a thread, and to run setuid() in all threads. A thread that waits until
- * other threads have handled one of these signals may hold locks of the C library.
+ * all other threads have handled WMK_SIGNAL_CANCEL or WMK_SIGNAL_SETID may hold locks of the C library.
  */
 #define WMK_SIGNAL_CANCEL 32
 #define WMK_SIGNAL_SETID 33
 
 /*
- * Fill *set with all signals except the fault signals (WMK_SIGNALS_FAULTS). A daemon's threads block this set, so that
- * its main thread receives these signals. The fault signals stay unblocked, because the code of ring/file.h handles
- * SIGBUS.
+ * Fill *set with all signals except the fault signals (WMK_SIGNALS_FAULTS). The threads of a daemon block the signals
+ * of the set, so that the main thread receives these signals. The fault signals stay unblocked, because the code of
+ * ring/file.h handles SIGBUS.
  */
 static inline void wmk_signals_of_others(sigset_t *set)
 {

@@ -25,8 +25,8 @@ struct wmk_nearest {
 
 void wmk_nearest_init(struct wmk_nearest *near, const char *word);
 /*
- * Consider `name` as a match. The caller owns `name`, and keeps `name` longer than *near. The function ignores distant
- * names and repeated names.
+ * Consider `name` as a match. The caller owns `name`, and keeps `name` until *near is no longer used. The function
+ * ignores distant names and repeated names.
  */
 void wmk_nearest_offer(struct wmk_nearest *near, const char *name);
 /* The names, joined by ", ". Returns `buf`. */

@@ -73,7 +73,7 @@ static inline bool wmk_scan_take(struct wmk_scan *scan, const char *word)
 }
 
 /*
- * Consume the text up to and including `c`, and set *head to the part before it. Returns false if the text does not
+ * Consume the text up to and including `c`, and set *head to the part before `c`. Returns false if the text does not
  * contain `c`.
  */
 static inline bool wmk_scan_cut(struct wmk_scan *scan, char c, struct wmk_scan *head)
