@@ -10,7 +10,7 @@
 
 /*
  * Limits a size so that the verifier accepts the size. Without the barrier, clang could compare one register and use
- * another register with the same value. Older verifiers (Linux 6.1) do not know that both registers have the same
+ * another register with the same value. Older verifiers (Linux 6.1) do not detect that two registers have the same
  * value.
  */
 static __always_inline __u64 bounded(__u64 size)

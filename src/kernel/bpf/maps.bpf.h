@@ -46,8 +46,8 @@ struct {
 } counts SEC(".maps");
 
 /*
- * Scratch room for a record with parts. The record never has more than PARTS_END bytes, and its last part begins at
- * PARTS_LAST or before.
+ * Scratch memory for a record with its parts. The record never has more than PARTS_END bytes, and its last part begins
+ * at PARTS_LAST or before.
  */
 #define PART_ROOM (sizeof(struct wmk_syscalls_part) + WMK_SYSCALLS_PART_MAX + 8)
 #define PARTS_LAST (sizeof(struct wmk_syscalls_head) + 8 * WMK_SYSCALLS_ARGS + (WMK_SYSCALLS_PARTS - 1) * PART_ROOM)

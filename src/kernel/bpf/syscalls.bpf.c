@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * syscalls.bpf.c - runs in the kernel at entry and exit of each system call. The programs write the arguments of the
- * call as a record to the CPU's ring, with the memory that the arguments point to.
+ * system call as a record to the CPU's ring, with the memory that the arguments point to.
  *
  * syscall_bpf.c writes `config` (syscall_record.h), which selects system calls and copies. The programs read user
  * memory without faults. If a page is missing, the part is marked as unreadable. The programs count each record that
@@ -109,7 +109,7 @@ static __always_inline int is_wanted(const struct task_struct *task, __u32 index
 
 	/*
 	 * Without the mask below, the verifier rejects the access to the array. The barrier prevents the compiler from
-	 * removing this mask as redundant.
+	 * removing the mask as redundant.
 	 */
 	__asm__ __volatile__("" : "+r"(index));
 	index &= WMK_SYSCALLS_NUMBERS - 1;
@@ -135,10 +135,10 @@ static __always_inline __u64 whole_size(__u64 size)
 
 /*
  * Wakes the reader if this record makes the ring cross a multiple of the wake-up threshold. `before`: unread bytes
- * before the record. If several CPUs write to one ring, `before` contains the records of other CPUs. The ring may then
- * cross a multiple of the threshold without a wake. A reader that waits for the first record sets the threshold 0. With
- * the threshold 0, each record wakes the reader, because CPUs that share a ring cannot determine which record is the
- * first. The reader changes the threshold after a wake.
+ * before the record. If several CPUs write to one ring, `before` contains the records of other CPUs. In this case, the
+ * ring may cross a multiple of the threshold without a wake. A reader that waits for the first record sets the
+ * threshold 0. With the threshold 0, each record wakes the reader, because CPUs that share a ring cannot determine
+ * which record is the first. The reader changes the threshold after a wake.
  */
 static __always_inline __u64 wake_flags(__u64 before, __u64 size)
 {

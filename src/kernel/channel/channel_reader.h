@@ -18,7 +18,8 @@
  *
  * The position of a packet encodes two counts at the end of the packet: processed kernel records, and records in the
  * trace (cpu_stream.c). The trace stores the position with the packet (wmk_ctf_packet.ring_position). Another process
- * that resumes the stream after a crash thus knows exactly which records are present and how many are missing.
+ * that resumes the stream after a crash can thus determine exactly which records are present and how many records are
+ * missing.
  *
  * A reader and its streams belong to one thread. Errors: -errno with a cause chain.
  */
@@ -55,7 +56,7 @@ struct wmk_kreader_options {
 #define WMK_KSTREAM_RECORDS_AT 24u
 
 int wmk_kreader_open(const struct wmk_kreader_options *options, struct wmk_kreader **reader);
-/* The caller closes all streams of the reader first. */
+/* The caller closes all streams of the reader before the reader. */
 void wmk_kreader_close(struct wmk_kreader *reader);
 /*
  * Declares an event, or a system call that BPF records (syscall_reader.h). Repeating a declaration has no effect.
@@ -78,7 +79,7 @@ int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const cha
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper);
 /* The clock of the channel's records. */
 enum wmk_clock_kind wmk_kreader_clock(const struct wmk_kreader *reader);
-/* Upper bound of CPU numbers, including CPUs that may come online later. */
+/* Returns an upper bound of CPU numbers, including CPUs that may come online later. */
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader);
 /*
  * Opens one CPU as a source of packets. -ENOENT: no such CPU. -ENODEV: the CPU has not been online since the channel

@@ -4,11 +4,11 @@
  *
  * Mapped buffers: a packet contains the new records of one page, and the reader returns the page to the kernel after
  * the packet is written. A process that resumes after a crash therefore receives an unwritten page again. The record
- * count in the trace's last packet shows which records of this page are in the trace. Buffers that are not mapped: once
- * this process has read a page, the kernel's buffer no longer contains the page. A packet of such a buffer contains the
- * records of as many pages as fit. If no other process resumes the streams (`alone`), the reader reads pages instead of
- * mapping them. Reading a page costs less than mapping it, because the kernel exchanges a full page in constant time.
- * For a mapped page, the kernel iterates over all records with interrupts disabled.
+ * count in the trace's last packet shows which records of a returned page are in the trace. Buffers that are not
+ * mapped: once this process has read a page, the kernel's buffer no longer contains the page. A packet of a buffer that
+ * is not mapped contains the records of as many pages as fit. If no other process resumes the streams (`alone`), the
+ * reader reads pages instead of mapping them. Reading a page costs less than mapping it, because the kernel exchanges a
+ * full page in constant time. For a mapped page, the kernel iterates over all records with interrupts disabled.
  *
  * The position of the stream counts processed kernel records: records in the trace and unwanted records. Records that a
  * crashed reader took and did not write (`unread`) are not counted. The number of missing records is therefore the
@@ -17,10 +17,10 @@
  *     records in the trace, 40 bits │ records processed, 24 bits
  *
  * The lower 24 bits of the position only show which part of a returned page is processed. Pages without wanted records
- * are in no packet, so the position of the last packet can lag behind the kernel's count without a limit. If this lag
- * reaches 2^24 records, the lower 24 bits can wrongly denote a position within the returned page. The reader detects
- * the wrong position, because the returned page is newer than all records of the trace. The upper 40 bits wrap after
- * 2^40 records of one CPU; after a crash, the counts of a channel with so many records are too low.
+ * are in no packet, so the position of the last packet can lag behind the kernel's count without a limit. If the lag of
+ * the position reaches 2^24 records, the lower 24 bits can wrongly denote a position within the returned page. The
+ * reader detects a wrong position, because the returned page is newer than all records of the trace. The upper 40 bits
+ * wrap after 2^40 records of one CPU; after a crash, the counts of a channel with so many records are too low.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -445,7 +445,10 @@ static int stream_resume(struct wmk_source *source, const struct wmk_ctf_packet 
 	/* the trace lacks only records of the returned page, and may already have the first records of this page */
 	if (behind < again)
 		stream->skip = again - behind;
-	/* Mapped mode: a page is given back only after its wanted records are in the trace, so no record is missing. */
+	/*
+	 * Mapped mode: the reader returns a page to the kernel only after its wanted records are in the trace, so no
+	 * record is missing.
+	 */
 	else if (wmk_kcpu_mode(stream->buffer) != WMK_KCPU_MAP)
 		stream->unread = behind - again;
 	stream->records = *records;

@@ -10,7 +10,7 @@
  * list of features would not suffice: a kernel can list a feature and deny its use (lockdown, a container, a security
  * module). The test does not affect the recordings of other processes. The test takes about 10 ms. With `arguments`,
  * the test also loads the BPF program; the kernel's verifier can run for about one second. The caller omits `arguments`
- * if it knows the result. Any thread may run the test, but only one thread of a process at a time.
+ * if the result is known already. Any thread may run the test, but only one thread of a process at a time.
  */
 #ifndef WMK_KERNEL_MISSING_FEATURES_H
 #define WMK_KERNEL_MISSING_FEATURES_H

@@ -4,8 +4,8 @@
  *
  * A channel that records one process has a tracefs instance. The instance's file set_event_pid lists the threads of the
  * process and of its descendants. The kernel keeps set_event_pid up to date as long as the instance exists. While the
- * BPF program is attached, the program adds new child processes itself. syscall_follow.c reads set_event_pid to find
- * the processes that began before the program was attached.
+ * BPF program is attached, the program adds new child processes to its set of processes. syscall_follow.c reads
+ * set_event_pid to find the processes that began before the program was attached.
  */
 #include <errno.h>
 #include <fcntl.h>

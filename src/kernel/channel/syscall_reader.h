@@ -43,7 +43,10 @@ int wmk_syscalls_event_parse(const char *name, enum wmk_kabi *abi, unsigned *num
  * fails: the payload of an unknown system call is six numbers.
  */
 void wmk_syscalls_describe_in(int dir, enum wmk_kabi abi, unsigned number, struct wmk_syscall *call);
-/* Tests whether BPF can record system calls here: loads and attaches the program and unloads it again. */
+/*
+ * Tests whether BPF can record system calls on this machine: loads and attaches the program, and unloads the program
+ * again.
+ */
 int wmk_syscalls_probe(void);
 
 struct wmk_syscalls_wanted {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * copy_program.c - runs a copy program on one record (see copy_program.h). The content of the record is not trusted:
- * positions in it are checked against its length.
+ * positions in the record are checked against the record's length.
  */
 #include "kernel/event/copy_program.h"
 #include "kernel/event/kernel_event.h"

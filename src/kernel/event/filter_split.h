@@ -83,7 +83,7 @@ struct wmk_kfilter_record {
 	const uint8_t *payload;          /* packed, as the class describes (kernel_event.h) */
 	size_t payload_len;
 };
-/* Runs the program. A value that is missing in the record counts as absent. */
+/* Runs the program. If a record lacks a value, the filter program treats the input as absent. */
 bool wmk_kfilter_wants(struct wmk_kfilter *filter, const struct wmk_kfilter_record *record);
 
 #endif

@@ -7,7 +7,7 @@
  *     name & number      true if they have a bit in common
  *     name == "text"     array: compared up to its end; no character is special, and a quote cannot be written
  *     name ~ "glob"      A star at the end of a pattern selects texts with this prefix. Stars at both ends select texts
- *                        with this substring; the kernel searches it after the NUL of an array, too. With [ ? or \ in
+ *     with this substring; the kernel searches the substring after the NUL of an array, too. With [ ? or \ in
  *                        it: a glob up to the NUL, where \ escapes the next character. A pattern that begins with "!"
  *                        or a digit has another meaning.
  */
@@ -56,7 +56,7 @@ static wmk_kwide most(unsigned width, bool is_signed)
 	return is_signed ? ((wmk_kwide)1 << (width - 1)) - 1 : ((wmk_kwide)1 << width) - 1;
 }
 
-/* Formats a number as the kernel parses it for this operand. The number fits the operand. */
+/* Formats a number in the form in which the kernel parses numbers for this operand. The number fits the operand. */
 static const char *number(const struct wmk_koperand *operand, wmk_kwide value, char text[24])
 {
 	if (operand->is_signed)
@@ -99,8 +99,8 @@ static struct wmk_kterm has_bits(const struct wmk_koperand *operand, uint64_t ma
 }
 
 /*
- * Tests that the low `bits` of the kernel's number, unsigned, are in the interval `low` to `high`. The interval is
- * divided into blocks of numbers that have equal upper bits.
+ * Tests that the low `bits` bits of the kernel's number, as an unsigned number, are in the interval `low` to `high`.
+ * The interval is divided into blocks of numbers that have equal upper bits.
  */
 static struct wmk_kterm in_blocks(const struct wmk_koperand *operand, unsigned bits, wmk_kwide low, wmk_kwide high)
 {

@@ -87,7 +87,7 @@ static bool is_name(struct wmk_scan part)
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Size -1: the size of a long. */
+/* A size of -1 represents the size of the kernel's long. */
 static const struct known_type {
 	const char *name;
 	int8_t size;

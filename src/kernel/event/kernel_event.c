@@ -82,7 +82,8 @@ static struct wmk_type integer(uint32_t size, bool is_signed, unsigned base)
 }
 
 /*
- * Returns the type of an element of `size` bytes. `size` 0: the field has an unknown type, and an element is one byte.
+ * Returns the type of an element of `size` bytes. If `size` is 0, the field has an unknown type, and an element is one
+ * byte.
  */
 static const struct wmk_type *element(struct maker *maker, const struct wmk_kfield *field, uint32_t size)
 {

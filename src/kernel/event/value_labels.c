@@ -50,7 +50,7 @@ static struct wmk_scan take_word(struct wmk_scan *in)
 
 /* ── constants ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Evaluates in 64 bits, as preprocessors do. Returns false if the expression is not constant. */
+/* Evaluates an expression in 64 bits, like a preprocessor. Returns false if the expression is not constant. */
 static bool expr(struct wmk_scan *in, unsigned least, unsigned depth, uint64_t *value);
 
 static bool number(struct wmk_scan *in, uint64_t *value)
@@ -163,7 +163,7 @@ static bool expr(struct wmk_scan *in, unsigned least, unsigned depth, uint64_t *
 
 /* ── labels ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Converts to a number of the field's width. Returns false if the field cannot hold the value. */
+/* Converts a value to a number of the field's width. Returns false if the field cannot hold the value. */
 static bool fit(const struct wmk_kfield *field, uint64_t value, int64_t *fitted)
 {
 	const unsigned width = field->size * 8;
@@ -202,7 +202,7 @@ static void put(struct wmk_kfield *field, uint64_t value, const struct wmk_scan 
 
 	if (field->n_labels == WMK_KFORMAT_LABELS || room->next == room->end || !fit(field, value, &fitted))
 		return;
-	/* Flags keep only labels of single bits; a label of several bits adds no information. */
+	/* A field of flags keeps only labels of single bits; a label of several bits adds no information. */
 	if (field->is_flags && (!fitted || (uint64_t)fitted & ((uint64_t)fitted - 1)))
 		return;
 	for (uint32_t i = 0; i < field->n_labels; i++)

@@ -7,7 +7,7 @@
 
 #include "kernel/event/format_file.h"
 
-/* Memory that the format owns, for labels and their names. */
+/* Memory for labels and their names, which is part of the format's memory. */
 struct wmk_klabels {
 	struct wmk_label *next, *end;
 	char *text, *text_end;

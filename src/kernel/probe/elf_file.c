@@ -242,8 +242,8 @@ int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *o
 /* ── symbols ─────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Call `one` for each symbol with a name. The first value other than 0 is returned; -E2BIG: the limit of searches in
- * one file is reached.
+ * Call `one` for each symbol with a name. Returns the first result of `one` other than 0; -E2BIG: the limit of searches
+ * in one file is reached.
  */
 static int each_symbol(struct wmk_elf *elf, int (*one)(void *data, const char *name, const GElf_Sym *symbol),
 		       void *data)

@@ -7,9 +7,9 @@
  *     wmk_elf_function(elf, "checkout", &place)       address and offset in the file, for a uprobe
  *     wmk_elf_each_sdt(elf, one, data)                provider, name, place, semaphore, arguments of every note
  *
- * Uses libelf. The file is read, not mapped: if another process truncates the file meanwhile, no SIGBUS occurs. The
- * content of the file is not trusted. Only one thread at a time may use an object of this type. Errors are -errno with
- * a cause chain that contains the remedy.
+ * Uses libelf. The file is read, not mapped, so no SIGBUS occurs if another process truncates the file. The content of
+ * the file is not trusted. Only one thread at a time may use an object of this type. Errors are -errno with a cause
+ * chain that contains the remedy.
  */
 #ifndef WMK_KERNEL_ELF_FILE_H
 #define WMK_KERNEL_ELF_FILE_H

@@ -59,8 +59,8 @@ static unsigned find_parameter(const struct wmk_btf_function *function, const ch
 }
 
 /*
- * The kernel numbers arguments by registers. A parameter can be in no register or in two registers. After such a
- * parameter, the kernel's argument numbers differ from the positions of the parameters.
+ * The kernel numbers arguments by registers. A parameter can be in no register or in two registers. After a parameter
+ * in no register or in two registers, the kernel's argument numbers differ from the positions of the parameters.
  */
 static int by_parameter(struct wmk_probe_spot *spot, const struct wmk_probe_arg *arg, struct value *value)
 {

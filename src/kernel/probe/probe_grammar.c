@@ -266,7 +266,7 @@ static int take_field_name(struct reader *in, struct wmk_probe_arg *arg)
 	return 0;
 }
 
-/* Name a field without a name after its value, or argN by the field's place in the list. */
+/* Give a field without a name the name of its value, or the name argN, where N is the field's place in the list. */
 static void name_field(struct wmk_probe_arg *arg, uint32_t index)
 {
 	const bool is_plain = arg->n_derefs == 0;

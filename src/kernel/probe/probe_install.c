@@ -103,7 +103,10 @@ static int make_unique(int tracefs, const struct wmk_probe *probe, struct wmk_pr
 
 /* ── refusals of the kernel ──────────────────────────────────────────────────────────────────────────── */
 
-/* The kernel's list of functions that kprobes itself needs: lines "0xBEGIN-0xEND\tNAME". */
+/*
+ * The kernel's list of functions that cannot be probed, because kprobes itself needs these functions: lines
+ * "0xBEGIN-0xEND\tNAME".
+ */
 static bool is_forbidden(const char *symbol, size_t len)
 {
 	FILE *in = fopen("/sys/kernel/debug/kprobes/blacklist", "re");

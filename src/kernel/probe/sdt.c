@@ -89,7 +89,7 @@ static bool take_sum(struct wmk_scan *span, struct wmk_sdt_arg *arg)
 	}
 }
 
-/* Parse a register's name, which consists of letters and digits. */
+/* Parse the name of a register; the name consists of letters and digits. */
 static unsigned take_register(struct wmk_scan *span, unsigned machine, char base[8])
 {
 	const char *begin = span->at;
@@ -228,8 +228,8 @@ static void read_arg(struct wmk_scan span, unsigned machine, struct wmk_sdt_arg 
 	if (!take_size(&span, machine, arg))
 		return;
 	/*
-	 * The default reason. If the operand's parser does not recognize the operand, it keeps the default reason or
-	 * stores a more exact reason.
+	 * The default reason. If the operand's parser does not recognize the operand, the parser keeps the default
+	 * reason or stores a more exact reason.
 	 */
 	unreadable(arg, "its operand is not supported");
 	if (at_end(&span))

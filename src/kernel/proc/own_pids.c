@@ -21,7 +21,7 @@
 #define REFRESH_NS 100000000u
 #define EXIT_NS 10000000u            /* time from wmk_kown_thread_ends() to the exit of the thread */
 
-/* Spans of this process's short-lived threads; all readers of the process share them. */
+/* Lifetimes of this process's short-lived threads; all readers of the process share these entries. */
 static pthread_mutex_t spans_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wmk_kown_span spans[WMK_KOWN_SPANS];
 static unsigned spans_made;

@@ -12,9 +12,9 @@
  * the kernel. Instead of an address, `file_table_address` has the number of a thread of the process. The dump usually
  * takes the first thread that uses the file table. The dump stores only two file tables of each process. A
  * `file_table_address` of 0 means no file table, or a kernel thread. `fmode` and the `flags` of a mapping have only the
- * bits that /proc shows. Task numbers are those of the PID namespace of the /proc that is read. To read the state of
- * other processes, this process needs the right to trace them (ptrace). Without the right to trace a process, the dump
- * counts the objects of that process in `denied`.
+ * bits that /proc shows. Task numbers belong to the PID namespace of the /proc that is read. To read the state of other
+ * processes, this process needs the right to trace them (ptrace). Without the right to trace a process, the dump counts
+ * the objects of that process in `denied`.
  *
  * The dump keeps no state and needs constant memory: 30 kB, and the buffers of readdir(). Any thread. The dump is not a
  * snapshot of one moment: files are read one after the other. Records of the running trace show tasks that begin or end
@@ -78,8 +78,8 @@ struct wmk_kstatedump_counts {
 
 struct wmk_kstatedump_options {
 	/*
-	 * Roots of the trees; NULL: "/proc", "/sys". If a root is NULL, system calls add data that the files of this
-	 * root lack: addresses of interfaces, and which threads share a file table.
+	 * The root directories of the two trees; NULL: "/proc", "/sys". If a root is NULL, system calls add data that
+	 * the files of this root lack: addresses of interfaces, and which threads share a file table.
 	 */
 	const char *proc, *sys;
 	unsigned parts;

@@ -99,7 +99,7 @@ static int dump_addresses(struct wmk_kdump *dump)
 
 /* ── interfaces that are down ────────────────────────────────────────────────────────────────────────── */
 
-/* The file has a hexadecimal number: "0x1003". */
+/* The file contains a hexadecimal number, for example "0x1003". */
 static bool is_down(DIR *interfaces, const char *name)
 {
 	char path[WMK_KDUMP_NAME_MAX + 16], text[32];

@@ -75,7 +75,7 @@ static inline bool wmk_kdump_is_zombie(const struct wmk_kdump_task *task)
 /* Count the error of an object that is gone or not readable and return 0; return any other error. */
 int wmk_kdump_missed(struct wmk_kdump *dump, long err);
 
-/* Append to the payload, field by field; bytes beyond its capacity are cut off. */
+/* These functions append fields to the payload; bytes beyond the payload's capacity are cut off. */
 static inline void wmk_kdump_put(struct wmk_kdump *dump, const void *bytes, size_t len)
 {
 	if (len > sizeof(dump->payload) - dump->len)

@@ -14,8 +14,8 @@
  *
  *     records in the trace, 32 bits │ the low 32 bits of its end
  *
- * After a crash, the next consumer daemon reads this position. If the dump is not complete, the consumer daemon dumps
- * again.
+ * After a crash, the next consumer daemon reads the position of the last packet. If the dump is not complete, the
+ * consumer daemon dumps again.
  *
  * One thread calls begin, next, release, resume and clear. Errors are -errno with a cause chain.
  */
@@ -56,8 +56,8 @@ struct wmk_kdumper_options {
  */
 int wmk_kdumper_open(const struct wmk_kdumper_options *options, struct wmk_source **dumper);
 /*
- * Start dump `number`, after the end of a running dump. No effect if dump `number` or a dump with a larger number was
- * requested before.
+ * Start dump `number`, after the end of a running dump. The call has no effect if dump `number` or a dump with a larger
+ * number was requested before.
  */
 int wmk_kdumper_begin(struct wmk_source *dumper, uint64_t number);
 

@@ -6,8 +6,8 @@
  *                           /fd, fdinfo       lttng_statedump_file_descriptor, once for each file table
  *                           /maps             lttng_statedump_vm_map, once for each process
  *
- * All files are opened relative to the directory of the process. This directory never refers to another process, even
- * when the process number is reused.
+ * All files are opened relative to the directory of the process. The directory of a process never refers to another
+ * process, even when the process number is reused.
  */
 #include <dirent.h>
 #include <errno.h>

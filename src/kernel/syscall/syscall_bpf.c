@@ -383,7 +383,7 @@ int wmk_syscalls_wake(struct wmk_syscalls *calls, bool first)
 		return 0;
 	/* relaxed: membarrier() below orders this store before the caller's reads of the rings */
 	__atomic_store_n(&calls->skel->bss->config.wake_at, wake_at, __ATOMIC_RELAXED);
-	/* Waits until each CPU has left code that may not be preempted, which includes BPF programs. */
+	/* Waits until each CPU has left code that may not be preempted; BPF programs are such code. */
 	return first && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0 ? -errno : 0;
 }
 

@@ -17,8 +17,8 @@ void wmk_kclock_init(struct wmk_kclock *clock, enum wmk_clock_kind kind)
 }
 
 /*
- * Take the narrowest of several pairs of clock values, because an interruption makes a pair wide. After four pairs,
- * stop once the narrowest pair is at most twice as wide as the latest stored pair.
+ * Take the narrowest of several pairs of clock values, because an interruption increases the width of a pair. After
+ * four pairs, stop once the narrowest pair is at most twice as wide as the latest stored pair.
  */
 void wmk_kclock_take(struct wmk_kclock *clock)
 {
@@ -56,8 +56,8 @@ static uint64_t bend(const struct wmk_kclock_pair *pairs)
 }
 
 /*
- * Drop every second pair of the older half: only streams that are read late need these pairs. Each call adds the
- * largest error of its dropped pairs to `thinned`.
+ * Drop every second pair in the older half of the pairs: only streams that are read late need these pairs. Each call
+ * adds the largest error of its dropped pairs to `thinned`.
  */
 static void thin(struct wmk_kclock *clock)
 {

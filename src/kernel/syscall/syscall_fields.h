@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * syscall_fields.h - private to this folder: the properties of each kind of argument, and the ordered list of items in
- * the record of a system call. Class and payload are made from the same list.
+ * the record of a system call. The class and the payload are made from the same list of items.
  */
 #ifndef WMK_KERNEL_SYSCALL_FIELDS_H
 #define WMK_KERNEL_SYSCALL_FIELDS_H

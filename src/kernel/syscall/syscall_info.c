@@ -158,7 +158,7 @@ static bool find_kind(const char *word, size_t len, struct wmk_syscall_arg *arg)
 	return false;
 }
 
-/* Parse a kind and its length argument at `at`; returns the position after it, NULL: unknown word. */
+/* Parse a kind and its length argument at `at`; returns the position after both; NULL: unknown word. */
 static const char *read_kind(const char *at, struct wmk_syscall_arg *arg)
 {
 	const size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz");

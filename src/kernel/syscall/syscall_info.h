@@ -138,8 +138,8 @@ struct wmk_syscalls_limits {
 #define WMK_SYSCALLS_POLLS_MAX 32u     /* pollfds that are copied */
 
 /*
- * Return whether a text that was unreadable at entry is read again at exit. In this case, the exit record contains the
- * text. Returns false for execve(), because execve() replaces the memory of the process.
+ * Return whether a text that was unreadable at entry is read again at exit, so that the exit record contains the text.
+ * Returns false for execve(), because execve() replaces the memory of the process.
  */
 bool wmk_syscall_is_late(const struct wmk_syscall *call, unsigned arg);
 

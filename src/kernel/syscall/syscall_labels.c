@@ -171,7 +171,10 @@ const struct wmk_label *wmk_kset_labels(enum wmk_kset set, unsigned *n, bool *is
 
 const char *wmk_syscall_errno(unsigned number)
 {
-	/* Only a tracer sees these errors: the kernel restarts the system call, or returns EINTR instead. */
+	/*
+	 * Only a tracer sees ERESTARTSYS and similar errors: the kernel restarts the system call, or returns EINTR
+	 * instead.
+	 */
 	switch (number) {
 	case 0: return NULL;
 	case 512: return "ERESTARTSYS";

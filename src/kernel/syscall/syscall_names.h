@@ -2,8 +2,8 @@
 /*
  * syscall_names.h - names of argument values that traces (syscall_labels.c) and `waymark strace` (src/strace) share.
  *
- * Each list applies the macro N to the names. N must convert a name to text directly. If N passed a name to another
- * macro, the preprocessor would replace the name by its value.
+ * Each list applies the macro N to the names. The macro N must convert a name to text directly. If N passed a name to
+ * another macro, the preprocessor would replace the name by its value.
  */
 #ifndef WMK_KERNEL_SYSCALL_NAMES_H
 #define WMK_KERNEL_SYSCALL_NAMES_H

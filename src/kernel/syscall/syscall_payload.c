@@ -186,7 +186,7 @@ static void put_time(struct out *out, const struct wmk_syscalls_piece *piece, bo
 	put(out, wide, sizeof(wide));
 }
 
-/* On 64-bit machines, the kernel's structure is the same as that of the C library. */
+/* On 64-bit machines, the kernel's struct stat equals the C library's struct stat. */
 static void put_stat(struct out *out, const struct wmk_syscalls_piece *piece)
 {
 	struct stat stat;

@@ -26,7 +26,8 @@ extern const char *const wmk_syscall_rows[];
 extern const unsigned wmk_syscall_rows_n;
 
 /*
- * System calls with another name in the kernel's tracer: the name in the headers, then the name in the tracer; sorted.
+ * This table contains the system calls that have another name in the kernel's tracer: the name in the headers, then the
+ * name in the tracer; sorted.
  */
 extern const char *const wmk_syscall_aliases[][2];
 extern const unsigned wmk_syscall_aliases_n;

@@ -272,7 +272,7 @@ static int name_of(int instance, const char *suffix, char name[WMK_KINSTANCE_NAM
 	return 0;
 }
 
-/* Enables the events. The removal of an adopted instance may be half done, so all events are enabled again. */
+/* Enables the events. The removal of an adopted instance may be incomplete, so all events are enabled again. */
 static int instance_fill(struct wmk_kcontext *kcontext)
 {
 	int err = wmk_kinstance_switch(kcontext->instance, true);

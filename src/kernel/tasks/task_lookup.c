@@ -29,8 +29,8 @@ struct view {
 };
 
 /*
- * Skips versions after `ts`, from the newest down. *view receives the facts about the life at `ts` that these versions
- * contain. Returns the newest version at or before `ts`.
+ * Skips versions that are newer than `ts`, beginning with the newest version. *view receives the facts about the life
+ * at `ts` that these versions contain. Returns the newest version at or before `ts`.
  */
 static struct wmk_ktask_version *skip_newer(struct wmk_ktask_version *version, uint64_t ts, struct view *view)
 {
@@ -180,7 +180,7 @@ static bool resolve(struct wmk_ktasks *tasks, int32_t tid, struct wmk_ktask_vers
 	return true;
 }
 
-/* Copies the values that a child inherits from its parent, except values that the clone flags make new. */
+/* Copies the values that a child inherits from its parent, except namespaces that the clone flags create. */
 static void inherit(const struct wmk_ktask_version *life, int32_t tid, const struct wmk_ktask_details *from,
 		    struct wmk_ktask_details *to)
 {
@@ -261,7 +261,7 @@ static void fill_process(struct wmk_ktasks *tasks, const struct view *view, stru
 	} else if (view->life->clone_flags & CLONE_THREAD) {
 		return;
 	} else {
-		/* The task is a process of its own, and its parent is unknown. */
+		/* The task is a separate process, and its parent is unknown. */
 		out->pid = out->tid;
 	}
 	out->known |= WMK_KTASK_PID;

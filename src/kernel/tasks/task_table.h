@@ -17,8 +17,8 @@
  * follow its exit, for example the switch to the next task, and need the task's name.
  *
  * Priorities and namespaces are the values of the first look-up, because no event reports their changes. A task that
- * exited before the look-up gets the values that a fork inherits from the parent. A number without any event or scan is
- * looked up in /proc, too.
+ * exited before the look-up gets the values that a fork inherits from the parent. A thread number without any event or
+ * scan result is looked up in /proc, too.
  *
  * The table is a hash table. A look-up follows one chain and then the few versions of the number (WMK_KTASKS_HISTORY at
  * most). `limit` bounds memory; evicted versions are counted. One thread at a time.

@@ -149,7 +149,7 @@ int wmk_kinstance_buffers(int instance, bool overwrite, uint64_t cpu_bytes)
 
 int wmk_kinstance_wake(int instance, bool first)
 {
-	/* Older kernels lack this file, and always wake readers for the first record. */
+	/* Older kernels lack the file buffer_percent, and always wake readers for the first record. */
 	return wmk_tracefs_has(instance, "buffer_percent")
 		       ? wmk_tracefs_write_number(instance, "buffer_percent", first ? 0 : WAKE_PERCENT)
 		       : 0;

@@ -101,9 +101,9 @@ static int event_len(const struct wmk_kpage *page, uint32_t kind, uint32_t delta
 /*
  * Advance the position and the time of the page by one event. 1: a record; 0: an event of another kind, or the end of
  * the page (the position is then the end). -EPROTO: the page is damaged; position and time stay. A discarded event is
- * padding that keeps its time delta. The time of the next event includes this delta. Padding with delta 0 marks the end
- * of the page. For a discarded event with the delta 0, the kernel therefore stores the delta 1. Padding with a length
- * at the end of a page has the delta 1, too.
+ * padding that keeps its time delta. The time of the next event includes the delta of the discarded event. Padding with
+ * delta 0 marks the end of the page. For a discarded event with the delta 0, the kernel therefore stores the delta 1.
+ * Padding with a length at the end of a page has the delta 1, too.
  */
 static int step(struct wmk_kpage *page, struct wmk_krecord *record)
 {

@@ -62,8 +62,8 @@ int wmk_kpage_open(const struct wmk_kpage_layout *layout, const void *bytes, siz
  * Limit a page that was just opened to records from offset `from` (inclusive) to offset `until` (exclusive) of the
  * page's data. The function iterates over the earlier records, because the times of later records depend on the earlier
  * records. A page counts the records that were lost before its first record. If `from` is not 0, the function therefore
- * clears this count. Returns 0. -EPROTO: the page is shorter, no record begins at `from`, or the page is damaged before
- * `from`.
+ * clears the count of lost records. Returns 0. -EPROTO: the page is shorter, no record begins at `from`, or the page is
+ * damaged before `from`.
  */
 int wmk_kpage_part(struct wmk_kpage *page, uint32_t from, uint32_t until);
 /*

@@ -296,8 +296,8 @@ bool wmk_tracefs_has(int dir, const char *file)
 }
 
 /*
- * An entry of error_log has "[  12.3] where: error: message", a line "  Command: ..." and one with '^' at the place.
- * The last entry belongs to the write that has just failed.
+ * An entry of error_log has "[ 12.3] where: error: message", a line " Command: ...", and a line with '^' at the place
+ * of the error. The last entry belongs to the write that has just failed.
  */
 void wmk_tracefs_last_error(int dir, char *words, size_t size)
 {
