@@ -104,8 +104,8 @@ struct wmk_kernel_info {
  * The consumer of a trace's rings and metadata: this process (waymark record), or the consumer daemon. An
  * implementation of these functions must not call any function of tracing.h. The functions that open, wake or declare
  * run with the lock of the session held. The functions that write, count or close run without the lock, because a disk
- * can block them. In each session, one thread at a time calls the functions that write, count or close. During such a
- * call, other threads may call the functions that open, wake or declare.
+ * can block them. In each session, one thread at a time calls the functions that write, count or close. During a call
+ * that writes, counts or closes, other threads may call the functions that open, wake or declare.
  */
 struct wmk_consumer_port_ops {
 	int (*trace_open)(void *data, const struct wmk_trace_info *info, void **trace);
@@ -250,7 +250,7 @@ struct wmk_tracing_options {
 	void (*on_ended)(void *data, struct wmk_session *session);
 	/*
 	 * Optional. Called when rings have ended and the consumer is about to drop their counts: save the state of the
-	 * session now. Under the lock of the session.
+	 * session now. Called with the session's lock held.
 	 */
 	void (*on_counted)(void *data, struct wmk_session *session);
 	void *data;
@@ -266,7 +266,7 @@ const struct wmk_tracing_options *wmk_tracing_quotas(const struct wmk_tracing *t
 void wmk_tracing_close(struct wmk_tracing *tracing);
 /*
  * The next daemon continues all sessions: from this call on, closing leaves the kernel's recording unchanged. Call when
- * one thread is left.
+ * only one thread is left.
  */
 void wmk_tracing_leave(struct wmk_tracing *tracing);
 /*
@@ -400,8 +400,8 @@ int wmk_session_rule_check(const struct wmk_ctl_rule *rule);
 int wmk_tracing_filter_check(struct wmk_tracing *tracing, const struct wmk_ctl_rule *rule);
 /*
  * Call after rules are added: check that the filters of all rules that match one event can be combined. -E2BIG: they
- * cannot; the event is not recorded. For a kernel channel also check that the channel has the contexts that the filters
- * need: -EINVAL with the column.
+ * cannot; the event is not recorded. For a kernel channel, also check that the channel has the contexts that the
+ * filters need: -EINVAL with the column.
  */
 int wmk_session_filters_check(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* Disable exactly these rules, which were added before. Other rules with the same pattern stay enabled. */
@@ -517,7 +517,7 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 /*
  * Add an identity that an earlier daemon assigned. Call before the first session is restored. If the process of an
  * identity has ended, wmk_session_restore_end() frees the claims of the identity in restored rings. Each stop and each
- * description of a session also frees such claims. -EINVAL, -E2BIG, -ENOMEM.
+ * description of a session also frees the claims of ended processes. -EINVAL, -E2BIG, -ENOMEM.
  */
 int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
@@ -547,11 +547,11 @@ int wmk_session_each_rings(struct wmk_session *session, int (*one)(void *data, c
 			   void *data);
 
 /*
- * Restore a session before any application registers. Call wmk_session_restore() first. Then restore its channels, then
- * its rings, then their ids; call wmk_session_restore_end() last. The arguments are validated like input of a user.
- * *session is a reference, and stays locked until wmk_session_restore_end(). wmk_session_restore_end() enters the
- * session into the table of names, and unlocks the session even after an error.
- * -EEXIST: the owner has a session of that name; then call wmk_session_put().
+ * Restore a session before any application registers. Call wmk_session_restore() first. Then restore the session's
+ * channels, then its rings, then its ids; call wmk_session_restore_end() last. The arguments are validated like input
+ * of a user. *session is a reference, and stays locked until wmk_session_restore_end(). wmk_session_restore_end()
+ * enters the session into the table of names, and unlocks the session even after an error. -EEXIST: the owner has a
+ * session of that name; then call wmk_session_put().
  */
 int wmk_session_restore(struct wmk_tracing *tracing, const struct wmk_session_options *options,
 			const struct wmk_ctl_session *is, struct wmk_session **session);
@@ -577,8 +577,8 @@ int wmk_session_restore_end(struct wmk_session *session);
 /* -EINVAL with a message if `pattern` is invalid (empty, too long, unclosed '['). */
 int wmk_pattern_check(const char *pattern);
 /*
- * Match a glob against `provider:name`; \ quotes the next of the special characters * ? [a-z] [!a-z]. A pattern without
- * ':' also matches the provider alone.
+ * Match a glob with the special parts "*", "?", "[a-z]" and "[!a-z]" against `provider:name`; \ quotes a character. A
+ * pattern without ':' also matches the provider alone.
  */
 bool wmk_pattern_match(const char *pattern, const char *provider, const char *name);
 /* Match a glob against a whole text. */

@@ -169,8 +169,8 @@ static bool is_asleep(struct app *app, unsigned *budget)
 }
 
 /*
- * True if the next step depends on the shard, not on the application. The application has sent data, or its socket has
- * room for queued data of the shard.
+ * True if the next step depends on the shard, not on the application. This is the case if the application has sent
+ * data, or if its socket has room for queued data of the shard.
  */
 static bool is_heard_next(const struct app *app)
 {
@@ -181,7 +181,7 @@ static bool is_heard_next(const struct app *app)
 
 /*
  * True if the application is stopped or idle. The function stores a positive result for this barrier and does not
- * repeat the test. The rest of `budget` is thereby available for other applications. A thread needs time to become
+ * repeat the test, so that the rest of `budget` is available for other applications. A thread needs time to become
  * idle. In the first LOOK_MS after a SYNC, the function therefore tests only whether the application is stopped.
  */
 static bool is_held(struct app *app, uint32_t number, int64_t now, unsigned *budget)

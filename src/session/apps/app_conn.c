@@ -550,8 +550,8 @@ void wmk_app_drain(struct app *app)
 {
 	/*
 	 * A process that has ended sends nothing more, so at most the content of its socket buffer is left. Other
-	 * processes may hold the application's end of the socket open. The daemon does not read data that these
-	 * processes send later.
+	 * processes may hold the application's end of the socket open. The daemon does not read data that other
+	 * processes send later through this socket.
 	 */
 	for (int i = 0; i < FRAMES_AT_ONCE && app->socket >= 0 && !wmk_deferred_close_is_full(app->uid); i++) {
 		if (wmk_in_receive(&app->in, app->socket) != 1)

@@ -7,8 +7,8 @@
  *                                                                    ├──► CHANNEL, ENABLE, DISABLE, CHANNEL_GONE
  *     app->channels[]: its rings, the bits of its events           ──┘
  *
- * For a changed session all events are compared. For an application that registers more events, only the new events are
- * compared. So the cost of a registration is proportional to the size of its messages.
+ * For a changed session, all events are compared. For an application that registers more events, only the new events
+ * are compared. So the cost of a registration is proportional to the size of its messages.
  *
  * The functions run in the thread of the shard, and hold the lock of at most one session at a time. The functions queue
  * messages, and never wait for the application.
@@ -205,7 +205,7 @@ static bool has_earlier(const struct app *app, const struct wmk_session_channel 
 
 /*
  * Disable an event in the rings of all layouts of the channel. An application still records into rings of an earlier
- * layout if it has no room for later rings, or if its library does not know MOVE.
+ * layout if it has no room for later rings, or if its library does not support MOVE.
  */
 static int event_end(struct app *app, const struct wmk_session_channel *channel, uint32_t event)
 {

@@ -7,15 +7,16 @@
  *                 ◄─CHANNEL,ENABLE─┤ wmk_shard ├────────────────────────────►│ wmk_tracing │
  *                                  └──────────┘                             └─────────────┘
  *
- * `waymark record` has one shard with its own socket. The session daemon has several shards, each with a thread. These
- * shards accept from one socket. A shard passes on connections of processes that belong to another shard
- * (app_accept.h). The pidfd of a process signals its end; the shard then frees the process's claims in all rings. No
- * function of a shard blocks on an application, and no application can harm another application. For each application,
- * the daemon limits the messages that the application sends, the memory that is kept for the application, and the data
- * that the application leaves unread.
+ * `waymark record` has one shard with its own socket. The session daemon has several shards, each with a thread. All
+ * shards of the session daemon accept from one socket. A shard passes on connections of processes that belong to
+ * another shard (app_accept.h). The pidfd of a process signals its end; the shard then frees the process's claims in
+ * all rings. No function of a shard blocks on an application, and no application can harm another application. For each
+ * application, the daemon limits the messages that the application sends, the memory that is kept for the application,
+ * and the data that the application leaves unread.
  *
  * One thread uses a wmk_shard, except for wmk_shard_take(), wmk_shard_listen() and wmk_shard_stop(). Callbacks run in
- * that thread, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause chain (base/error.h).
+ * the thread that uses the wmk_shard, from within wmk_shard_run_once() and the commands. Errors are -errno with a cause
+ * chain (base/error.h).
  */
 #ifndef WMK_SESSION_SHARD_H
 #define WMK_SESSION_SHARD_H
@@ -103,9 +104,9 @@ void wmk_shard_stop(struct wmk_shard *shard);
 /* Reconcile all applications with the session. Queues messages, never waits. (Other threads: wmk_tracing_update().) */
 void wmk_shard_update(struct wmk_shard *shard, struct wmk_session *session);
 /*
- * Send SYNC to every connected application, and run the loop until all have answered or `timeout_ms` has passed.
- * Returns the number of applications that have not answered (wmk_shard_unanswered() lists these applications), or
- * -errno.
+ * Send SYNC to every connected application, and run the loop until all applications have answered or `timeout_ms` has
+ * passed. Returns the number of applications that have not answered (wmk_shard_unanswered() lists these applications),
+ * or -errno.
  */
 int wmk_shard_sync(struct wmk_shard *shard, int timeout_ms);
 /* Get the i-th application that has not answered the latest SYNC; false past the end. */

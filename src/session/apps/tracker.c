@@ -116,10 +116,10 @@ static int descends(const struct wmk_session_channel *channel, pid_t pid)
 }
 
 /*
- * True if the application's parent was a member and has ended, as when a daemon forks twice. /proc then shows no
- * ancestor to follow. The application itself reports its parent, so the daemon accepts only a member that has the same
- * user as the application. An application therefore cannot enter the trace of another user. For a parent that has not
- * ended, /proc is authoritative.
+ * True if the application's parent was a member and has ended, for example when a daemon forks twice. /proc then shows
+ * no ancestor to follow. The application itself reports its parent, so the daemon accepts only a member that has the
+ * same user as the application. An application therefore cannot enter the trace of another user. For a parent that has
+ * not ended, /proc is authoritative.
  */
 static bool was_forked_by_member(const struct wmk_session_channel *channel, const struct app *app)
 {
@@ -133,8 +133,9 @@ static bool was_forked_by_member(const struct wmk_session_channel *channel, cons
 
 /*
  * Cache applications that are not in the domain of the channel, because reading /proc at each update is slow. A program
- * after exec() and a child register as new applications, so the result stays valid. The table has few slots. If the
- * serial of another channel has overwritten the slot of this channel, the daemon reads /proc once more.
+ * that exec() starts and a child process register as new applications, so the cached result stays valid. The table has
+ * few slots. If the serial of another channel has overwritten the slot of this channel, the daemon reads /proc once
+ * more.
  */
 static bool is_not_tracked(const struct app *app, const struct wmk_session_channel *channel)
 {

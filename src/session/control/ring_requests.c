@@ -374,10 +374,10 @@ static void add_held(struct wmk_counts *counts, const struct wmk_counts *earlier
 }
 
 /*
- * The consumer daemon counts the records in the trace. While the session records, the function raises these counts to
- * the counts in the rings. The raised count of records includes all committed records, except the records that could
- * not be written. The session daemon reads the counts in the rings itself, without a query to the consumer daemon. The
- * counts in the rings belong to the open chunk.
+ * The consumer daemon counts the records in the trace. While the session records, the function raises the consumer
+ * daemon's counts to the counts in the rings. The raised count of records includes all committed records, except the
+ * records that could not be written. The session daemon reads the counts in the rings itself, without a query to the
+ * consumer daemon. The counts in the rings belong to the open chunk.
  */
 static struct wmk_counts counts_now(const struct rings *rings)
 {

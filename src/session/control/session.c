@@ -227,7 +227,10 @@ void wmk_session_unmake(struct wmk_session *session)
 	wmk_session_put(session);
 }
 
-/* Checked before the limit of sessions, so that a client which replaces a session gets this error even at the limit. */
+/*
+ * The name is checked before the limit of sessions, so that a client that replaces a session gets -EEXIST even at the
+ * limit.
+ */
 static int name_is_free(struct wmk_tracing *tracing, const struct wmk_session_options *options)
 {
 	int err = wmk_name_check("session", options->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * snapshot_request.c - requests of programs for snapshots. One call of waymark_snapshot() stores the same request in
- * the rings of all channels of its process. A session detects such duplicates by the id of the request.
+ * the rings of all channels of its process. A session detects duplicate requests by the id of the request.
  */
 #include "session/snapshot.h"
 

@@ -75,7 +75,7 @@ static int options_take(struct wmk_tracing *tracing, const struct wmk_tracing_op
 		return wmk_error(-ENOMEM, "no memory for sessions and applications");
 	/*
 	 * A random first generation differs from the generations of the previous daemon. Applications may still hold
-	 * claims with those generations in adopted rings.
+	 * claims with generations of the previous daemon in adopted rings.
 	 */
 	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
 		return wmk_error(-errno, "cannot get random numbers");

@@ -22,8 +22,8 @@ struct class *wmk_kernel_event_class(struct wmk_tracing *tracing, const struct w
 				     const struct wmk_kentry *entry);
 /*
  * Add an event to the channel. Fails if `class` is NULL. The function takes ownership of `filter`, even on failure. The
- * filter is sent before the event is enabled. In restored rings the event may be enabled already, so the filter is sent
- * in the order of a change (kernel_filter.c).
+ * filter is sent before the event is enabled. In restored rings, the event may be enabled already, so the filter is
+ * sent in the order of a change (kernel_filter.c).
  */
 int wmk_kernel_event_add(struct rings *rings, const struct wmk_kentry *entry, struct class *class,
 			 struct wmk_kfilter_made filter);

@@ -45,8 +45,8 @@ struct kernel_filter_rules {
 };
 
 /*
- * Return the rule's filter; "" if the rule has no filter. For a probe the result is always "": wmk_kernel_probe_check()
- * checks the filter of a probe against the event of a trial installation.
+ * Return the rule's filter; "" if the rule has no filter. For a probe, the result is always "":
+ * wmk_kernel_probe_check() checks the filter of a probe against the event of a trial installation.
  */
 static const char *filter_of(const struct wmk_ctl_rule *rule)
 {

@@ -35,8 +35,8 @@ void wmk_session_syscalls_decide(struct wmk_session *session);
  */
 bool wmk_channel_syscalls_expected_by_bpf(const struct wmk_session_channel *channel);
 /*
- * Make the class of the records that BPF makes of a system call in the kernel's list of events. The caller frees the
- * class by wmk_event_class_free().
+ * Make the event class of the records that BPF makes for a system call; the system call is an entry of the kernel's
+ * list of events. The caller frees the class by wmk_event_class_free().
  */
 int wmk_kernel_syscall_class(const struct wmk_tracefs *tracefs, const struct wmk_kentry *entry,
 			  struct wmk_event_class **class);

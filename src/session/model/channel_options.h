@@ -5,7 +5,10 @@
 
 #include "session/model/session_model.h"
 
-/* Return enum wmk_buffers: per-process buffers for the domain of one process without its children. */
+/*
+ * Return the kind of buffers (enum wmk_buffers): per-process buffers if the domain is one process without its children,
+ * else the channel's setting.
+ */
 uint32_t wmk_channel_buffers(const struct wmk_ctl_channel *is);
 /* Check options, fill in defaults, round sizes up to powers of two. -EINVAL with a message that names the option. */
 int wmk_channel_options_check(struct wmk_ctl_channel *is);

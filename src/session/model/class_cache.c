@@ -7,8 +7,8 @@
  *
  * A thousand applications of one build send the same bytes a thousand times. The cache decodes, checks and interns
  * these bytes only once. One class may have several encodings, because an encoding contains the line of the site; the
- * cache keeps a few of each class. Look-ups hold no lock. Entries of the cache are never removed; an encoding that is
- * not cached is decoded each time.
+ * cache keeps a few encodings of each class. Look-ups hold no lock. Entries of the cache are never removed; an encoding
+ * that is not cached is decoded each time.
  *
  * Applications choose the bytes, so the hash is keyed: no application can fill one bucket.
  */

@@ -2,7 +2,7 @@
 /*
  * process_stat.c - properties of a process: its parent, its start time, whether it lives, whether its threads rest.
  *
- * Nothing is cached. Between two calls a process may end and another process may get its pid.
+ * Nothing is cached. Between two calls, a process may end, and another process may get its pid.
  */
 #include "session/model/process_stat.h"
 

@@ -19,6 +19,6 @@ bool wmk_process_stat(pid_t pid, pid_t *parent, uint64_t *start_time, char *stat
  * decreases *budget. The function also returns false if the state of a thread is unknown.
  */
 bool wmk_process_is_idle(pid_t pid, unsigned *budget, uint64_t *turns);
-/* Return a number that identifies the process of a pidfd (its inode); 0: this kernel has no such numbers. */
+/* Return a number that identifies the process of a pidfd (its inode); 0: this kernel does not provide such numbers. */
 uint64_t wmk_pidfd_birth(int pidfd);
 #endif

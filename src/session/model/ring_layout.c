@@ -56,8 +56,8 @@ static bool is_taken(const struct rings *list, const struct trace *trace, uint32
 }
 
 /*
- * Return the channel's stream class. If rings of the trace already use the channel's stream class, return the next
- * stream class of the channel that is free. Awaited rings count, too.
+ * Return the channel's stream class. If rings of the trace already use the channel's stream class, return the next free
+ * stream class of the channel. Awaited rings count, too.
  */
 uint32_t wmk_rings_stream_new(const struct wmk_session_channel *channel, const struct trace *trace)
 {

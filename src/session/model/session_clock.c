@@ -83,7 +83,10 @@ void wmk_session_clock_now(const struct wmk_session *session, struct wmk_clock *
 	uint64_t best = UINT64_MAX;
 
 	*clock = *wmk_session_clock(session);
-	/* Take the shortest of a few readings, in which the thread was most likely not interrupted. */
+	/*
+	 * Take the shortest of a few readings, because the thread was most likely not interrupted during the shortest
+	 * reading.
+	 */
 	for (unsigned i = 0; session->clock != WMK_CLOCK_PLUGIN && i < OFFSET_READINGS; i++) {
 		const uint64_t before = wmk_session_now(session);
 		struct timespec real;

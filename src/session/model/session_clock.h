@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_clock.h - the clock of a session. All records of a session have timestamps of this clock, in all domains. The
+ * session_clock.h - the clock of a session. All records of a session have timestamps of one clock, in all domains. The
  * clock of a session never changes.
  *
  * A client chooses the clock of a session (enum wmk_ctl_clock). The default is the processor's counter if applications

@@ -26,7 +26,9 @@
 #include "session/model/process_set.h"
 #include "session/tracing.h"
 
-/* The thread sanitizer does not see the ordering of liburcu's queues and tables between adding and finding a node. */
+/*
+ * The thread sanitizer does not detect the ordering of liburcu's queues and tables between adding and finding a node.
+ */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);

@@ -8,8 +8,8 @@
 int wmk_slot_claim(struct wmk_tracing *tracing, uint32_t *slot, uint32_t *generation);
 void wmk_slot_release(struct wmk_tracing *tracing, uint32_t slot);
 /*
- * Describe the latest application of the slot, if it had this generation and belongs to user `uid`. *name has 16 bytes.
- * False: unknown.
+ * Describe the latest application of the slot, if this application had this generation and belongs to user `uid`. *name
+ * has 16 bytes. False: unknown.
  */
 bool wmk_slot_describe(struct wmk_tracing *tracing, uint32_t slot, uint32_t generation, uid_t uid, pid_t *pid,
 		       char name[16]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unrecorded.h - applications that a session does not record, or only in part, and why (wire/unrecorded.def). A session
- * stores the first WMK_CTL_UNRECORDED_MAX of these applications, and only counts further applications. `list`, `stop`
- * and `destroy` report these applications.
+ * stores the first WMK_CTL_UNRECORDED_MAX applications that it does not record, and only counts further applications.
+ * `list`, `stop` and `destroy` report the applications that are not recorded.
  *
  *     application ──UNRECORDED, ERROR──► wmk_unrecorded_app() ──┐
  *     rejected, dropped, no rings ────────────────────────────►├──► session

@@ -169,9 +169,9 @@ static bool is_there(const struct rings *list, const struct trace *trace, const 
 }
 
 /*
- * Two ring sets of one channel and one trace may have the same contexts. In this case, the later ring set was created
- * after a restart of the clock, or while the earlier ring set was awaited. The ring set with the higher stream id is
- * current.
+ * Two ring sets of one channel and one trace may have the same contexts. If the contexts are the same, the later ring
+ * set was created after a restart of the clock, or while the earlier ring set was awaited. The ring set with the higher
+ * stream id is current.
  */
 static void later_layout(struct wmk_session_channel *channel, const struct rings *list, const struct rings *rings)
 {

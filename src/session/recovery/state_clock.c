@@ -45,7 +45,7 @@ static bool is_sane(const struct state_clock *kept)
 }
 
 /*
- * True if the kept clock is the one that this daemon has measured, and belongs to the same boot. The counter is
+ * True if the kept clock equals the clock that this daemon has measured, and belongs to the same boot. The counter is
  * accepted even if the kernel does not use it any more, because the sessions recorded with it.
  */
 static bool is_same(const struct state_clock *kept, const struct wmk_clocks *clocks)

@@ -119,7 +119,7 @@ void wmk_state_entry_free(struct state_entry *entry);
 
 /* ── state_ids.c ── */
 #define IDS_MAX (256u << 20)         /* bytes of N.ids */
-/* Parse the record at offset `at`. Returns its length with the header; 0: incomplete. */
+/* Parse the record at offset `at`. Returns the length of the record with its header; 0: the record is incomplete. */
 size_t wmk_state_id_at(const uint8_t *bytes, size_t len, size_t at, struct state_id *head);
 /* After N.json was written: remove records of other rings from N.ids if the file has grown. Locked. */
 void wmk_state_ids_tidy(struct wmk_state *state, struct state_entry *entry, const struct wmk_session *session,

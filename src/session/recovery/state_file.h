@@ -56,8 +56,8 @@ typedef int wmk_state_held(void *data, const uint8_t trace_uuid[16], uint32_t st
 /*
  * Restore all sessions, before any application registers. If no descriptor of rings is found, the session waits until
  * an application offers these rings (reattach.c). Rings of an ended process are finished if the consumer daemon has
- * their counts. `gone` returns these counts; `gone` NULL: no counts are available. A session that cannot be restored at
- * all is reported and ends. Returns the number of restored sessions.
+ * their counts. `gone` returns the counts of rings of ended processes; `gone` NULL: no counts are available. A session
+ * that cannot be restored at all is reported and ends. Returns the number of restored sessions.
  */
 unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing, wmk_state_held *held,
 			   wmk_rings_gone *gone, void *data);
