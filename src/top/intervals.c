@@ -23,8 +23,8 @@ const struct wmk_analyze_module *const wmk_top_modules[] = {
 };
 
 /*
- * A column of `top`, and the key of the module's column with its values. A rate is computed from a count, and bytes per
- * second are computed from bytes.
+ * A column of `top`, and the key of the module's column from which the values come. A rate is computed from a count,
+ * and bytes per second are computed from bytes.
  */
 struct pick {
 	struct wmk_column column;
