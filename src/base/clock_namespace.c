@@ -29,8 +29,8 @@ int64_t wmk_clock_offset_parse(const char *text, const char *clock)
 }
 
 /*
- * /proc/self/timens_offsets contains the offsets of the time namespace for future children of the process. These
- * offsets also hold for this process, because exec() moves a process into the time namespace for its children.
+ * /proc/self/timens_offsets contains the offsets of the time namespace for future children of the process. The offsets
+ * for children also hold for this process, because exec() moves a process into the time namespace for its children.
  */
 struct wmk_clock_offsets wmk_clock_offsets(void)
 {

@@ -5,7 +5,7 @@
  * A thread without an error uses 8 bytes of initial-exec thread-local storage: one pointer. libwaymark is also loaded
  * by dlopen(3), where a whole chain would exceed the loader's reserve of static TLS. Lazily allocated thread-local
  * storage cannot be used, because the helper thread must not enter the loader's allocator. The first error allocates
- * the chain; if that fails, the error has no message.
+ * the chain; if this allocation fails, the error has no message.
  */
 #include "base/error.h"
 
