@@ -135,10 +135,10 @@ static __always_inline __u64 whole_size(__u64 size)
 
 /*
  * Wakes the reader if this record makes the ring cross a multiple of the wake-up threshold. `before`: unread bytes
- * before the record. If several CPUs write to one ring, `before` contains the records of other CPUs. In this case, the
- * ring may cross a multiple of the threshold without a wake. A reader that waits for the first record sets the
- * threshold 0. With the threshold 0, each record wakes the reader, because CPUs that share a ring cannot determine
- * which record is the first. The reader changes the threshold after a wake.
+ * before the record. If several CPUs write to one ring, `before` contains the records of other CPUs. If several CPUs
+ * write to one ring, the ring may therefore cross a multiple of the threshold without a wake. A reader that waits for
+ * the first record sets the threshold 0. With the threshold 0, each record wakes the reader, because CPUs that share a
+ * ring cannot determine which record is the first. The reader changes the threshold after a wake.
  */
 static __always_inline __u64 wake_flags(__u64 before, __u64 size)
 {

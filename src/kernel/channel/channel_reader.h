@@ -67,8 +67,9 @@ int wmk_kreader_event(struct wmk_kreader *reader, const char *system, const char
 /*
  * Sets the filter program (filter_split.h) of an event from now on; NULL: keeps all records. The previous filter still
  * applies to records that the kernel made before the call. `changing` is true if the kernel's own filter is about to
- * change as well. During this change, the reader keeps a record if the new or the previous program accepts the record.
- * A call without `changing` ends the change. Repeating a call has no effect. -ENOENT: no such event.
+ * change as well. While the kernel's filter changes, the reader keeps a record if the new or the previous program
+ * accepts the record. A call without `changing` ends the change. Repeating a call has no effect. -ENOENT: no such
+ * event.
  */
 int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const char *name, const void *program,
 		       size_t len, bool changing);

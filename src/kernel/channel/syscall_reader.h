@@ -20,8 +20,8 @@
  * (options/event-fork), BPF records that process and its descendants. The reader's option only_pid excludes the
  * descendants.
  *
- * The position of a stream is the number of its records in the trace. After a crash, the next consumer daemon reads
- * this number from the trace. The streams belong to the reader's thread. Errors: -errno with a cause chain.
+ * The position of a stream is the number of its records in the trace. After a crash, the next consumer daemon reads the
+ * position from the trace. The streams belong to the reader's thread. Errors: -errno with a cause chain.
  */
 #ifndef WMK_KERNEL_SYSCALL_READER_H
 #define WMK_KERNEL_SYSCALL_READER_H

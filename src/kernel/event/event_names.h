@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * event_names.h - names of kernel events and their fields in traces. If lttng-modules has the event, its names apply,
- * because Trace Compass's kernel views and other analyses expect them. Other events keep the kernel's names. The table
- * is in event_names.c.
+ * because Trace Compass's kernel views and other analyses expect them. Events that lttng-modules does not have keep the
+ * kernel's names. The table is in event_names.c.
  *
  *     events/irq/softirq_entry       irq_softirq_entry        its `vec` stays a number
  *     events/sched/sched_switch      sched_switch             prev_pid becomes `prev_tid`; prev_prio: 100 less

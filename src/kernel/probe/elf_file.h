@@ -66,7 +66,7 @@ int wmk_elf_address(struct wmk_elf *elf, const char *name, uint64_t *address);
  * -ERANGE: no such byte.
  */
 int wmk_elf_offset(struct wmk_elf *elf, uint64_t address, bool code, uint64_t *offset);
-/* Call `one` for each complete SDT note in the order of the file. The first value other than 0 is returned. */
+/* Call `one` for each complete SDT note in the order of the file. Returns the first result of `one` other than 0. */
 int wmk_elf_each_sdt(struct wmk_elf *elf, int (*one)(void *data, const struct wmk_elf_sdt *note), void *data);
 
 #endif

@@ -33,8 +33,8 @@
  * di) or argN, where N is its place in the list. The events of a function's entry and exit become `<name>_entry` and
  * `<name>_exit`. A return probe without a list of arguments has the field retval. An SDT probe without a list of
  * arguments has all arguments that the kernel can fetch. A program can have several SDT notes of the same name. Notes
- * with the same types of arguments become one event with several places. Each other combination of types becomes a
- * separate event.
+ * with the same types of arguments become one event with several places. Each combination of types of arguments becomes
+ * a separate event.
  *
  * The only state is *probe. Any thread may use a probe, but only one thread at a time. Errors are -errno with a cause
  * chain. The chain of -EINVAL contains the column of the syntax error, the chain of -ENOENT similar names, and the

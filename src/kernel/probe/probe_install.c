@@ -56,7 +56,8 @@ static char *name_of_line(char *line, const char *group)
 }
 
 /*
- * Call `one` once for each place of each event of a group. The first value other than 0 ends the loop and is returned.
+ * Call `one` once for each place of each event of a group. The first result of `one` other than 0 ends the loop and is
+ * returned.
  */
 static int each_name(int tracefs, const char *group, int (*one)(void *data, const char *name), void *data)
 {

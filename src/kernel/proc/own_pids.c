@@ -103,7 +103,7 @@ void wmk_kown_thread_ends(struct wmk_kown_time begun)
 	struct wmk_kown_time until = wmk_kown_now();
 	const uint64_t took = until.monotonic - begun.monotonic;
 
-	/* This estimate of the counter's frequency is accurate enough. */
+	/* The estimate of the counter's frequency is accurate enough. */
 	until.counter += took ? (uint64_t)((double)(until.counter - begun.counter) / (double)took * EXIT_NS) : 0;
 	until.monotonic += EXIT_NS;
 	pthread_mutex_lock(&spans_lock);

@@ -15,7 +15,7 @@
 /*
  * Translates the process number `number` from the PID namespace of the process `client` to the PID namespace of this
  * process. *pid receives the translated number. If both namespaces are the same or a namespace is hidden, *pid is
- * `number`. In this case, the function does not check whether a process has this number. Any thread.
+ * `number`, without a check that a process has this number. Any thread.
  *
  * Errors have a cause chain: -ESRCH: no such process exists in the client's namespace and its descendants. -ENOTSUP:
  * numbers cannot be translated, because `client` is 0, or because /proc belongs to another namespace than ours.

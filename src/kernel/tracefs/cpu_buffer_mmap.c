@@ -9,11 +9,11 @@
  * writer. GET_READER then makes the oldest page the reader page, and counts the data of the new reader page. The writer
  * may still be filling the oldest page: the writer then continues in the reader page until the page is full.
  *
- * An ioctl therefore makes the data of the page invalid only if all data of the page counts as read. This file makes
- * the ioctl in two cases. In the first case, all data that counts as read was released. In the second case, the page
- * has more data than the kernel has counted as read. The length field of the page shows without an ioctl whether the
- * page has more data than the kernel has counted. The length field is only a hint, because only the ioctl orders the
- * memory accesses. The function returns data up to reader.read.
+ * An ioctl therefore makes the data of the page invalid only if all data of the page counts as read. This file calls
+ * the ioctl GET_READER in two cases: all data that counts as read was released, or the page has more data than the
+ * kernel has counted as read. The length field of the page shows without an ioctl whether the page has more data than
+ * the kernel has counted. The length field is only a hint, because only the ioctl orders the memory accesses. The
+ * function returns data up to reader.read.
  *
  * A page that the writer has left is full. The free space of a full page is smaller than the smallest event (the rest
  * is padding), or the page has the flags of a loss. If records were lost before a page, GET_READER sets the flags of a
@@ -50,8 +50,8 @@ struct wmk_kmap_meta {
 #define PAGES_MAX (UINT64_C(1) << 40)  /* upper limit of bytes in one CPU's buffer */
 
 /*
- * The second number is the original number of the ioctl. The original number conflicts with TCGETS, so later kernels
- * use the first number.
+ * The second number in this array is the original number of the ioctl GET_READER. The original number conflicts with
+ * TCGETS, so later kernels use the first number.
  */
 static const unsigned long get_reader[] = { _IO('R', 0x20), _IO('T', 0x1) };
 

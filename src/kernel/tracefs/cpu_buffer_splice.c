@@ -20,10 +20,10 @@
 #define PIPE_PAGES 16u                 /* default capacity of a pipe: one page of any size in each buffer */
 
 /*
- * Corrects the begin time of a copy that continues within the page of the previous copy. The kernel computes this begin
- * time without the time deltas of discarded events. The begin time of the copy can therefore precede the last record of
- * the previous copy. This begin time identifies a copy that continues within the page, because no other copy begins
- * before the last record of the previous copy.
+ * Corrects the begin time of a copy that continues within the page of the previous copy. The kernel computes the begin
+ * time of such a copy without the time deltas of discarded events. The begin time of the copy can therefore precede the
+ * last record of the previous copy. A begin time before the last record of the previous copy identifies a copy that
+ * continues within the page, because no other copy has such a begin time.
  */
 static void mend_time(struct wmk_kcpu *buffer, struct wmk_kpage *page)
 {

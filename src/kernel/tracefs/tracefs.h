@@ -10,9 +10,9 @@
  *     wmk_tracefs_instance_remove(tracefs, name)
  *
  * Every file is opened relative to a descriptor (openat, with O_NOFOLLOW for the last component). Errors are -errno
- * with a cause chain. The first sentence of the cause chain contains the remedy for the problem: no root, not mounted,
- * hidden by a container, read-only, locked down, a kernel option that is off. Any thread may call the functions,
- * because the descriptors are the only state.
+ * with a cause chain. The first sentence of the cause chain contains the remedy. Examples of causes: no root, not
+ * mounted, hidden by a container, read-only, locked down, a kernel option that is off. Any thread may call the
+ * functions, because the descriptors are the only state.
  */
 #ifndef WMK_KERNEL_TRACEFS_H
 #define WMK_KERNEL_TRACEFS_H
