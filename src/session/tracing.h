@@ -17,7 +17,7 @@
  *     wmk_tracing_update(tracing, session, ...)  then the applications
  *
  * A command changes the session first and the applications second. A registration enters the registry first and copies
- * the sessions second. So either the registration observes the change of the command, or the command finds the
+ * the sessions second. Therefore, either the registration observes the change of the command, or the command finds the
  * registered application. No event is missed.
  *
  * Lock order: the lock of a session, then the lock of the wmk_tracing. No thread holds the locks of two sessions. Every
@@ -417,8 +417,9 @@ unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const cha
  */
 int wmk_session_context_add(struct wmk_session_channel *channel, const char *name);
 /*
- * Change the allow-list of one kind. `all` with add: track everything; `all` without add: track nothing. Otherwise add
- * or remove the ids of the list. After an error, the allow-list is unchanged. -EINVAL: empty list; -E2BIG: too many.
+ * Change the allow-list of one kind. `all` with add: track everything; `all` without add: track nothing. Without `all`,
+ * add or remove the ids of the list. After an error, the allow-list is unchanged. -EINVAL: empty list; -E2BIG: too
+ * many.
  */
 int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *track, bool add);
 /* Start or resume. -EALREADY: active; -ENODATA: no channel; -EDQUOT: the trace has reached max_size. */

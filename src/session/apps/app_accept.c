@@ -107,9 +107,9 @@ static bool is_ours(const struct wmk_accept *acceptor, uid_t uid)
 }
 
 /*
- * True if the user exceeds its limit of connections. Also true if the user has more than WMK_ACCEPT_RESERVED
- * connections while more than three quarters of `max` are in use. The caller holds the lock, and has counted the new
- * connection already.
+ * True if the user exceeds its limit of connections. The function also returns true if the user has more than
+ * WMK_ACCEPT_RESERVED connections while more than three quarters of `max` are in use. The caller holds the lock, and
+ * has counted the new connection already.
  */
 static bool has_too_many(const struct wmk_accept *acceptor, const struct accept_user *user)
 {
@@ -218,8 +218,8 @@ static bool arrived(struct wmk_accept *acceptor, unsigned shard, int socket, str
 	conn->cred.uid = (uid_t)-1;
 	wmk_deferred_close_expect(socket);
 	/*
-	 * The kernel assigns the lowest free descriptor number. So a descriptor number of `most` or above shows that
-	 * few descriptors are left.
+	 * The kernel assigns the lowest free descriptor number. A descriptor number of `most` or above therefore shows
+	 * that few descriptors are left.
 	 */
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &conn->cred, &len) != 0 || socket >= acceptor->most ||
 	    wmk_deferred_close_is_full(conn->cred.uid))

@@ -169,8 +169,8 @@ static bool is_asleep(struct app *app, unsigned *budget)
 }
 
 /*
- * True if the next step depends on the shard, not on the application. This is the case if the application has sent
- * data, or if its socket has room for queued data of the shard.
+ * True if the next step depends on the shard, not on the application: the application has sent data, or its socket has
+ * room for queued data of the shard.
  */
 static bool is_heard_next(const struct app *app)
 {

@@ -210,9 +210,8 @@ static void name_take(struct app *app, const char *name)
 }
 
 /*
- * A process that registers again (after exec() or setuid()) keeps its slot and its pidfd. Otherwise, each registration
- * would hold a slot until the process ends. A server that changes its user for every request would then use up all
- * slots.
+ * A process that registers again (after exec() or setuid()) keeps its slot and its pidfd. If each registration held a
+ * slot until the process ends, a server that changes its user for every request would use up all slots.
  */
 static bool take_over(struct app *app)
 {

@@ -8,7 +8,7 @@
  *     app->channels[]: its rings, the bits of its events           ──┘
  *
  * For a changed session, all events are compared. For an application that registers more events, only the new events
- * are compared. So the cost of a registration is proportional to the size of its messages.
+ * are compared. The cost of a registration is therefore proportional to the size of its messages.
  *
  * The functions run in the thread of the shard, and hold the lock of at most one session at a time. The functions queue
  * messages, and never wait for the application.

@@ -71,8 +71,8 @@ const char *wmk_app_exe(struct app *app)
 }
 
 /*
- * Also true for a file that was removed or replaced after the program began (for example by an update): the kernel
- * appends " (deleted)".
+ * The function also returns true for a file that was removed or replaced after the program began (for example by an
+ * update): the kernel appends " (deleted)".
  */
 static bool exec_is(const char *wanted, const char *exe)
 {

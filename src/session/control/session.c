@@ -348,7 +348,7 @@ void wmk_session_activate(struct wmk_session *session, bool on)
 	session->active = on;
 }
 
-/* Also true after a start that failed. */
+/* The function also returns true after a start that failed. */
 static bool has_own_channel(const struct wmk_session *session)
 {
 	for (unsigned i = 0; i < session->n_channels; i++)

@@ -47,7 +47,7 @@ struct class_key {
 
 /*
  * Return 1 if the class is the wanted class. The hash table calls class_equals() for each class with the same hash
- * until class_equals() returns 1. So class_equals() also finds and stores the kin of the wanted class.
+ * until class_equals() returns 1. class_equals() therefore also finds and stores the kin of the wanted class.
  */
 static int class_equals(struct cds_lfht_node *node, const void *key)
 {

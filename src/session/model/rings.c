@@ -116,8 +116,8 @@ int wmk_trace_open_here(struct wmk_session *session, struct trace *trace, bool r
 
 /*
  * A process that calls exec() several times a second needs a new directory each time. A number after the date makes the
- * name of the directory unique. The first numbers are in ascending order. If all names with the first numbers exist,
- * further numbers come from the counter of ring ids of this session daemon.
+ * name of the directory unique. The function tries the first few numbers in ascending order. If all names with the
+ * first numbers exist, further numbers come from the counter of ring ids of this session daemon.
  */
 static int trace_open(struct wmk_session *session, struct trace *trace)
 {

@@ -21,7 +21,9 @@ static const enum wmk_clock_kind kinds[WMK_CTL_CLOCKS] = {
 	[WMK_CTL_CLOCK_PLUGIN] = WMK_CLOCK_PLUGIN,
 };
 
-/* Also true if this daemon cannot record the kernel, because a session then has only applications. */
+/*
+ * The function also returns true if this daemon cannot record the kernel, because a session then has only applications.
+ */
 static bool kernel_has_counter(struct wmk_tracing *tracing)
 {
 	struct wmk_tracefs *tracefs;

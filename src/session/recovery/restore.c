@@ -4,8 +4,8 @@
  * (restore_...).
  *
  * Rings are mapped from their descriptors, with their old numbers and ids. A restored session therefore uses the same
- * numbers and ids as before. Applications that still record use these numbers and ids. The stream files that the
- * consumer daemon continues use the same numbers and ids. Rings without a descriptor are awaited (reattach.c).
+ * numbers and ids as before. Applications that still record, and the stream files that the consumer daemon continues,
+ * use the old numbers and ids. Rings without a descriptor are awaited (reattach.c).
  */
 #include "session/control/ring_requests.h"
 #include "session/control/session.h"

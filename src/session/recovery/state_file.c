@@ -2,8 +2,8 @@
 /*
  * state_file.c - write the state of sessions (see state_file.h).
  *
- * A file is written under a new name and then renamed. Ids are appended, each with one write. So the state survives any
- * end of the process. (After the machine has crashed, there are no rings to take over.)
+ * A file is written under a new name and then renamed. Ids are appended, each with one write. The state therefore
+ * survives any end of the process. (After the machine has crashed, there are no rings to take over.)
  */
 #include "session/recovery/state_file.h"
 

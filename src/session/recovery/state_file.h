@@ -63,9 +63,10 @@ unsigned wmk_state_restore(struct wmk_state *state, struct wmk_tracing *tracing,
 			   wmk_rings_gone *gone, void *data);
 
 /*
- * Before sessions are restored: pass the identities of earlier daemons to `tracing`. Afterwards, before any application
- * registers, wmk_state_identities_begin() drops the identities of ended processes, and begins the file of this daemon.
- * 0 or -errno with a cause chain; after an error, claims of ended processes stay taken, and everything else works.
+ * Before sessions are restored: pass the identities of earlier daemons to `tracing`. After the restore, and before any
+ * application registers, wmk_state_identities_begin() drops the identities of ended processes, and begins the file of
+ * this daemon. 0 or -errno with a cause chain; after an error, claims of ended processes stay taken, and everything
+ * else works.
  */
 int wmk_state_identities(struct wmk_state *state, struct wmk_tracing *tracing);
 int wmk_state_identities_begin(struct wmk_state *state);

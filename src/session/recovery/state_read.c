@@ -193,8 +193,8 @@ static bool is_over(const struct state_session *is, const struct state_rings *r,
 }
 
 /*
- * True if the rings belong to a process, and the consumer daemon has released the rings and has their counts. In this
- * case, the earlier session daemon ended before it received the counts. Adds the counts to the channel.
+ * True if the rings belong to a process, and the consumer daemon has released the rings and has their counts. A true
+ * result shows that the earlier session daemon ended before it received the counts. Adds the counts to the channel.
  */
 static bool is_counted(const struct state_rings *r, struct wmk_session *session, const struct state_consumer *consumer)
 {
