@@ -72,7 +72,7 @@ static __always_inline __u64 read_pointer(__u64 at, int compat, int *is_bad)
 }
 
 /*
- * A function that a loop calls is not inlined. The verifier then checks the function once, not on each path through the
+ * A function that a loop calls is not inlined. The verifier checks such a function once, not on each path through the
  * loop.
  */
 
@@ -281,7 +281,7 @@ __noinline int copy_part(__u32 slot, __u32 abi, __u32 number, __u32 which, __u32
 		return at;
 	/*
 	 * The entry record gets the parts of the first half of the plan. The exit record gets the parts of the second
-	 * half, and then the late parts of the first half.
+	 * half of the plan, and then the late parts of the first half.
 	 */
 	is_late = which >= WMK_SYSCALLS_PARTS;
 	index = slot == WMK_SYSCALLS_SLOT_ENTRY ? which :

@@ -33,7 +33,7 @@ struct wmk_kfield_rule {
 	int add;
 };
 
-/* Writes the name in the trace. Returns false if the name is longer than WMK_NAME_MAX. */
+/* Writes the name that the event has in traces. Returns false if the name is longer than WMK_NAME_MAX. */
 bool wmk_kname_event(const char *system, const char *kernel_name, char name[WMK_NAME_MAX + 1]);
 /* Fills the rule for the field `field` of this event. */
 void wmk_kname_field(const char *system, const char *kernel_name, const char *field, struct wmk_kfield_rule *rule);

@@ -6,8 +6,8 @@
  *                                              event_names.h) + copy program
  *     record of a page ──wmk_kevent_copy()──► payload of a record in the trace
  *
- * The provider of the class is empty, because kernel events have plain names. System calls are `syscall_entry_<name>`
- * and `syscall_exit_<name>`.
+ * The provider of the class is empty, because kernel events have plain names. The events of system calls are named
+ * `syscall_entry_<name>` and `syscall_exit_<name>`.
  *
  *     number                      INT of its size; ENUM or FLAGS if labels are known; in a system call, as wide as the
  *                                 argument's type

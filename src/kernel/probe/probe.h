@@ -30,7 +30,7 @@
  *
  * If a value is a place in memory (+OFFSET(...), @...), the text or array begins at that place. The place does not
  * contain a pointer to the text or array. A field without a name gets the name of its value (filename, retval, comm,
- * di) or argN, where N is its place in the list. The events of a function's entry and exit become `<name>_entry` and
+ * di) or argN, where N is its place in the list. The events of a function's entry and exit are named `<name>_entry` and
  * `<name>_exit`. A return probe without a list of arguments has the field retval. An SDT probe without a list of
  * arguments has all arguments that the kernel can fetch. A program can have several SDT notes of the same name. Notes
  * with the same types of arguments become one event with several places. Each combination of types of arguments becomes
@@ -103,7 +103,7 @@ struct wmk_probe_options {
 int wmk_probe_make(enum wmk_probe_kind kind, const char *typed, const struct wmk_probe_options *options,
 		   struct wmk_probe **probe);
 void wmk_probe_free(struct wmk_probe *probe);
-/* Format the line for one place of an event. Returns `line`. */
+/* Format the line that creates the event at one of its places. Returns `line`. */
 const char *wmk_probe_line(const struct wmk_probe *probe, const struct wmk_probe_event *event, uint32_t place,
 			   char line[WMK_PROBE_LINE_MAX]);
 

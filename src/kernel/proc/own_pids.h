@@ -6,7 +6,7 @@
  *     find() ──processes──► /proc/PID/task ──threads──► wmk_kown_has(own, tid)   cpu_stream.c excludes their records
  *                  └──► own->pids                                               the BPF program excludes their calls
  *
- * The list is refreshed every 100 ms at most, not for each record. A new thread can therefore have a few records in the
+ * The list is refreshed at most every 100 ms, not for each record. A new thread can therefore have a few records in the
  * trace. A short-lived thread of this process, for example the thread of the state dump, can exit before a reader reads
  * the thread's records. A short-lived thread therefore announces its lifetime:
  *

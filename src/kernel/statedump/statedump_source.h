@@ -15,7 +15,7 @@
  *     records in the trace, 32 bits │ the low 32 bits of its end
  *
  * After a crash, the next consumer daemon reads the position of the last packet. If the dump is not complete, the
- * consumer daemon dumps again.
+ * consumer daemon makes a new dump.
  *
  * One thread calls begin, next, release, resume and clear. Errors are -errno with a cause chain.
  */
