@@ -84,7 +84,7 @@ struct wmk_rings_info {
 	uint64_t copy_max;
 };
 
-/* The object is a kernel channel, which has no ring set. */
+/* Describes a kernel channel, which has no ring set. */
 struct wmk_kernel_info {
 	int instance;                    /* descriptor of the directory of the tracefs instance */
 	uint64_t *contexts;              /* numbers of wmk_ctf_context() */
@@ -116,8 +116,8 @@ struct wmk_consumer_port_ops {
 	int (*rings_open)(void *trace, const struct wmk_rings_info *info, struct waymark_ring_set *set, void **rings);
 	/*
 	 * kernel_open() opens a kernel channel. kernel_events() adds events to it, before they are enabled. The
-	 * functions below serve both kinds of channels. kernel_events() returns 1 if the kernel has not accepted the
-	 * BPF program for system calls yet; they are recorded once it has.
+	 * functions below serve both user channels and kernel channels. kernel_events() returns 1 if the kernel has not
+	 * accepted the BPF program for system calls yet; they are recorded once it has.
 	 */
 	int (*kernel_open)(void *trace, const struct wmk_rings_info *info, const struct wmk_kernel_info *kernel,
 			   void **rings);

@@ -214,7 +214,7 @@ static bool list_change(struct wmk_list *list, uint64_t id, bool add, unsigned m
 	return true;
 }
 
-/* Change all ids or none: a complete changed copy replaces the list. */
+/* Change all ids or none: a complete, changed copy of the list replaces the list. */
 static int list_change_all(struct wmk_list *list, const struct wmk_list *by, bool add, unsigned max)
 {
 	const uint64_t room = (uint64_t)list->n + by->n, most = room < max ? room : max;

@@ -10,7 +10,7 @@
  *                                                 ├ requests    removes any; rings to close are removed already, and
  *     lock ─ store the counts ─ writing = false ◄─┘             `closed` is set
  *
- * A session is on one disk, so after the first timeout the remaining requests are sent without waiting.
+ * A session is on one disk, so the function sends the remaining requests without waiting after the first timeout.
  *
  * Invariant under the lock: every ring set in the list of a session is open at the consumer daemon and not closed.
  */
@@ -124,11 +124,11 @@ static void left_keep(struct left_traces *left, const struct wmk_session *sessio
 }
 
 /*
- * Between begin() and end(). Locked again on return. The names are collected first, and compared with the list of the
- * session later. The session daemon creates the name of a new trace and adds the trace to the session's list without
- * releasing the lock in between. If a trace starts during the collection, either its name was not collected, or the
- * comparison finds its name in the list. No other thread removes traces from the list between begin() and end().
- * *again: the reply had no room for all names, and some traces were removed.
+ * Between begin() and end(). Locked again on return. The names of the traces are collected first, and compared with the
+ * list of the session later. The session daemon creates the name of a new trace and adds the trace to the session's
+ * list without releasing the lock in between. If a trace starts during the collection, either its name was not
+ * collected, or the comparison finds its name in the list. No other thread removes traces from the list between begin()
+ * and end(). *again: the reply had no room for all names, and some traces were removed.
  */
 static int left_some(struct wmk_session *session, int (*what)(void *data, const struct wmk_trace_info *info),
 		     bool *again)

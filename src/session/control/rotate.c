@@ -83,7 +83,7 @@ static void cut(struct wmk_session *session, struct trace *traces)
 			wmk_error_clear();
 }
 
-/* Locked. Queue the rotation of each trace, and its new metadata. */
+/* Locked. Queue the rotation and the new metadata of each trace. */
 static int begin_chunk(struct wmk_session *session)
 {
 	const struct wmk_consumer_port_ops *consumer = session->tracing->options.consumer;

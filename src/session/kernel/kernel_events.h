@@ -10,7 +10,7 @@ bool wmk_kernel_rules_select(const struct wmk_session_channel *channel, const st
 			   const struct wmk_kentry *entry);
 /*
  * True if the rule fits the event. A rule with a probe fits the event of that probe, if `probes` (may be NULL) contains
- * the probe. Other rules do not fit events of probes.
+ * the probe. Rules without a probe do not fit events of probes.
  */
 bool wmk_kernel_rule_fits(const struct wmk_kernel_probes *probes, const struct wmk_ctl_rule *rule,
 			  const struct wmk_kentry *entry);

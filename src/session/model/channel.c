@@ -2,8 +2,8 @@
 /*
  * channel.c - channels of a session: options, rules, contexts, and the event classes that they select.
  *
- * A channel keeps its options as the protocol object (wire/ctl.h), with defaults filled in. Whether the rules select a
- * class is decided once for each class and cached as a verdict until the rules change.
+ * A channel keeps its options as the protocol object (wire/ctl.h), with defaults filled in. The decision whether the
+ * rules select a class is made once for each class, and cached as a verdict until the rules change.
  */
 #include "session/model/channel.h"
 

@@ -5,8 +5,8 @@
  *     EVENT {number, bytes} ──► table: same bytes? ── yes ──► class
  *                                 └─ no: decode, intern (class_table.c), add to the table
  *
- * A thousand applications of one build send the same bytes a thousand times. The cache decodes, checks and interns
- * these bytes only once. One class may have several encodings, because an encoding contains the line of the site; the
+ * A thousand applications of one build send the same bytes a thousand times. The cache decodes, checks and interns the
+ * same bytes only once. One class may have several encodings, because an encoding contains the line of the site; the
  * cache keeps a few encodings of each class. Look-ups hold no lock. Entries of the cache are never removed; an encoding
  * that is not cached is decoded each time.
  *

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Names become names of directories and files, and terminals show them. */
+/* Names of sessions and channels become names of directories and files, and terminals display these names. */
 int wmk_name_check(const char *what, const char *name)
 {
 	size_t len = name ? strnlen(name, WMK_CTL_NAME_MAX + 1) : 0;

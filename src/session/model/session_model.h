@@ -226,7 +226,7 @@ struct app_slot {
 struct wmk_reattach_ops {
 	/*
 	 * Called when an application offers a ring set. Returns 0 even if no session needs the offered ring set.
-	 * Returns -errno if the ring set is not what the application claims, or cannot be mapped.
+	 * Returns -errno if the ring set does not match the application's claim, or cannot be mapped.
 	 */
 	int (*app_rings)(struct app *app, const uint8_t uuid[16], int fd);
 	/* Retry the ring sets that were offered while they could not be drained. Locked. */
