@@ -408,7 +408,7 @@ int wmk_session_filters_check(struct wmk_session_channel *channel, const struct 
 void wmk_session_rules_withdraw(struct wmk_session_channel *channel, const struct wmk_list *rules);
 /* Enabling a rule that exists enables the rule again, and is not an error. -EINVAL: pattern or level. */
 int wmk_session_rule_add(struct wmk_session_channel *channel, const struct wmk_ctl_rule *rule);
-/* Disable all rules with this pattern (NULL: all). Returns how many rules were enabled; 0: no rule has the pattern. */
+/* Disable all rules with this pattern (NULL: all rules). Returns how many of these rules were enabled before. */
 unsigned wmk_session_rule_disable(struct wmk_session_channel *channel, const char *pattern);
 /*
  * Add a context. If the channel has the context already, the result is 0. A channel with rings gets new rings at the
