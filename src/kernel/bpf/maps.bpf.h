@@ -28,7 +28,7 @@ struct {
 } rings SEC(".maps");
 
 /*
- * Followed processes, by tgid. A new thread of a followed process needs no new entry. A thread that takes over the
+ * Followed processes, by tgid. A new thread of a recorded process needs no new entry. A thread that takes over the
  * leader's number (execve) stays in the process, so the entry of the process stays valid.
  */
 struct {

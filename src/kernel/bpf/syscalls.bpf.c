@@ -460,7 +460,7 @@ int BPF_PROG(wmk_newtask, struct task_struct *child, __u64 clone_flags)
 /*
  * The process number is free for reuse only after the last thread has run this program. `live` becomes 0 once all
  * threads have begun to exit, but some of these threads may not have run this program yet. If the exit of each thread
- * is recorded, the process is followed until wmk_task_free().
+ * is recorded, the process stays in the map until wmk_task_free().
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wmk_task_exit, struct task_struct *task)

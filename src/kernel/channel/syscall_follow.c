@@ -51,7 +51,7 @@ static int add(struct processes *found, pid_t pid)
 	return 1;
 }
 
-/* Follows the processes of set_event_pid that are not followed yet, and returns the number of these processes. */
+/* Adds the processes of set_event_pid that BPF does not record yet, and returns the number of these processes. */
 static int follow_new(const struct wmk_kreader *reader, struct processes *found)
 {
 	char *text;
@@ -83,7 +83,7 @@ int wmk_syscall_set_follow(const struct wmk_kreader *reader)
 	int err = found ? 1 : wmk_error(-ENOMEM, "cannot store the recorded processes: no memory");
 
 	/*
-	 * A process that is not followed yet may start another process: the next read of the file returns the new
+	 * A process that BPF does not record yet may start another process: the next read of the file returns the new
 	 * process.
 	 */
 	for (unsigned i = 0; i < PASSES && err > 0; i++)

@@ -241,7 +241,7 @@ static bool bit_of(const uint64_t *words, unsigned abi, unsigned number)
 }
 
 /*
- * Changes only the bits that differ: a system call that is wanted before and after the change is recorded without a
+ * Changes only the bits that differ: a system call that is selected before and after the change is recorded without a
  * gap. Returns whether the change removed any system call.
  */
 static bool want(struct wmk_syscall_set *set, const uint64_t *wanted)
@@ -297,7 +297,7 @@ static int start(const struct wmk_kreader *reader)
 		err = wmk_syscalls_follow_only(set->bpf, NULL, 0, false);
 	if (err == 0)
 		err = wmk_syscalls_start(set->bpf);
-	/* From this line on, BPF follows new children, so the scan of set_event_pid misses no child. */
+	/* From this line on, BPF records new children, so the scan of set_event_pid misses no child. */
 	if (err == 0 && set->is_of_process)
 		err = wmk_syscall_set_follow(reader);
 	if (err < 0)
@@ -332,7 +332,7 @@ int wmk_kreader_calls(struct wmk_kreader *reader, const struct wmk_syscalls_want
 	if (err < 0)
 		return err;
 	if (want(set, wanted->calls) || wanted->narrowed) {
-		/* Detach the program while no system call is wanted. */
+		/* Detach the program while no system call is selected. */
 		if (!any)
 			wmk_syscalls_stop(set->bpf);
 		set->is_started &= any;

@@ -12,8 +12,8 @@
  *
  *     print fmt: "prev_comm=%s ...", REC->prev_comm, ...
  *
- * The shape of a field follows from its declaration and its size. The parser skips unknown lines and attributes,
- * because later kernels may add lines and attributes.
+ * The parser derives the form of a field from the declaration and the size of the field. The parser skips unknown lines
+ * and attributes, because later kernels may add lines and attributes.
  */
 #include "kernel/event/format_file.h"
 #include "kernel/event/value_labels.h"

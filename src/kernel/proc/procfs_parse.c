@@ -85,8 +85,8 @@ int wmk_kproc_stat_parse(const char *bytes, size_t len, struct wmk_kproc_stat *s
 		return -EPROTO;
 	stat->tid = (int32_t)tid;
 	/*
-	 * The last bracket ends the name. A name may contain brackets, blanks and newlines, but the text after the name
-	 * has no bracket.
+	 * In /proc/PID/stat, the last bracket ends the name. A name may contain brackets, blanks and newlines, but the
+	 * text after the name has no bracket.
 	 */
 	close_bracket = memrchr(text.at, ')', wmk_scan_len(&text));
 	if (!close_bracket)
@@ -193,7 +193,10 @@ static bool take_may(struct wmk_scan *text, const char *yes, bool *may)
 	return *may || wmk_scan_take(text, "-");
 }
 
-/* Parses "7f12-7f13 rw-p 00001000 fe:00 247134   /some/path". Any bytes may follow the inode. */
+/*
+ * Parses "7f12-7f13 rw-p 00001000 fe:00 247134   /some/path". In a line of /proc/PID/maps, any bytes may follow the
+ * inode.
+ */
 int wmk_kproc_map_parse(const char *line, size_t len, struct wmk_kproc_map *map)
 {
 	struct wmk_scan text = { line, line + len };

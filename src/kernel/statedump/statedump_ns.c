@@ -196,7 +196,7 @@ static const struct {
 	{ WMK_KNS_UTS, WMK_KSTATEDUMP_UTS_NS },       { WMK_KNS_TIME, WMK_KSTATEDUMP_TIME_NS },
 };
 
-/* A zombie lacks these namespaces, and a kernel may be built without some kinds of namespaces. */
+/* A zombie lacks some namespaces, and a kernel may be built without some kinds of namespaces. */
 static int dump_other(struct wmk_kdump *dump, const struct wmk_kdump_task *task, size_t i)
 {
 	uint32_t inum;
