@@ -199,7 +199,7 @@ struct wmk_consumer_port_ops {
 
 /* ── the tracing object ──────────────────────────────────────────────────────────────────────────────── */
 
-/* The identity of a process in claims of rings (waymark/ring.h), and the process with this identity. */
+/* The identity of a process in its ring claims (waymark/ring.h), and the process with this identity. */
 struct wmk_identity {
 	uint32_t slot, generation;
 	pid_t pid;
@@ -366,8 +366,8 @@ bool wmk_session_recovered(const struct wmk_session *session);      /* created w
 /* Below: locked. Changes reach the applications by wmk_tracing_update(). */
 
 /*
- * Describe the session and its counts for the protocol, in the arena. Frees claims of ended processes in restored
- * rings.
+ * Describe the session and its counts for the protocol, in the arena. Frees the claims that ended processes hold in
+ * restored rings.
  */
 int wmk_session_describe(struct wmk_session *session, struct wmk_ctl_session *is, struct wmk_arena *arena);
 /* Like wmk_session_describe(), with the counts of the latest query: sends no request and does not release the lock. */
@@ -518,7 +518,7 @@ int wmk_session_finish(struct wmk_session *session, struct wmk_ctl_session *last
 /*
  * Add an identity that an earlier daemon assigned. Call before the first session is restored. If the process of an
  * identity has ended, wmk_session_restore_end() frees the claims of the identity in restored rings. Each stop and each
- * description of a session also frees the claims of ended processes. -EINVAL, -E2BIG, -ENOMEM.
+ * description of a session also frees the ring claims of ended processes. -EINVAL, -E2BIG, -ENOMEM.
  */
 int wmk_tracing_earlier_identities(struct wmk_tracing *tracing, const struct wmk_identity *is);
 
@@ -561,7 +561,7 @@ int wmk_session_restore_channel(struct wmk_session *session, const struct wmk_ct
 /*
  * `fd` is the descriptor of the ring set, and the caller owns `fd`. -1: no descriptor exists, and the ring set is
  * awaited: applications record into new rings until one of them reattaches it. -ENOENT: no channel has that stream id.
- * After any other error with a valid `fd`, the ring set is awaited, too.
+ * After any other error with a valid `fd`, the session waits for the ring set, too.
  */
 int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_restored_rings *is, int fd);
 /* For ended rings of this stream class, `gone` returns the counts by the name of the channel in the trace. */

@@ -63,7 +63,7 @@ static struct shard_barrier *round_of(struct barrier_part *part)
 
 int wmk_app_ask(struct app *app, uint32_t number)
 {
-	/* While the application registers, its events are not enabled yet: the SYNC follows at EVENTS_END. */
+	/* While the application registers, its events are not enabled yet: the daemon sends SYNC at EVENTS_END. */
 	int err = app->complete ? wmk_out_u32(&app->out, WMK_MSG_SYNC, number) : 0;
 
 	if (err < 0)

@@ -30,7 +30,7 @@ void wmk_app_event_gone(struct app *app, uint32_t number);
 int wmk_app_adopt_rings(struct app *app, struct rings *rings);
 /* True if a session of user `owner` enables the event; (uid_t)-1: a session of any user. */
 bool wmk_app_event_is_enabled(const struct app *app, uint32_t number, uid_t owner);
-/* Frees the claims of a process that has ended, and returns their number. */
+/* Frees the ring claims of a process that has ended, and returns their number. */
 unsigned wmk_app_free_claims(struct app *app);
 /* Called when the same process registers again: `app` takes over the rings, and frees their claims when `app` ends. */
 void wmk_app_inherit_claims(struct app *app, struct app *old);

@@ -8,7 +8,7 @@
 #include "session/apps/shard_watch.h"
 #include "session/model/shard_table.h"
 
-/* Call when no thread of the application uses its claims any more. */
+/* Call when no thread of the application uses its ring claims any more. */
 static void app_ended(struct app *app)
 {
 	struct wmk_shard *shard = app->shard;

@@ -7,7 +7,7 @@
 
 /* Called after the process of the application has ended. */
 void wmk_app_died(struct app *app);
-/* Called when another program runs in the process (exec): free the claims of the earlier program. */
+/* Called when another program runs in the process (exec): free the ring claims of the earlier program. */
 void wmk_shard_replaced(struct wmk_shard *shard, const struct app *by);
 
 #endif

@@ -7,8 +7,8 @@
  *     restored rings ── claim ── identity from the earlier daemon ── process has ended? ──► the claim is freed
  *
  * The session daemon loads all identities of earlier daemons before it restores the first session, and keeps the list
- * unchanged. An application that has registered again may still hold a claim under its old identity. An unknown or
- * hidden process counts as running, because the claim of a running process must not be freed.
+ * unchanged. An application that has registered again may still hold a ring claim under its old identity. An unknown or
+ * hidden process counts as running, because the ring claims of a running process must not be freed.
  */
 #include "session/model/stale_claims.h"
 

@@ -5,7 +5,8 @@
  *
  * Rings are mapped from their descriptors, with their old numbers and ids. A restored session therefore uses the same
  * numbers and ids as before. Applications that still record, and the stream files that the consumer daemon continues,
- * use the old numbers and ids. Rings without a descriptor are awaited (reattach.c).
+ * use the old numbers and ids. For rings without a descriptor, the session waits until an application reattaches the
+ * rings (reattach.c).
  */
 #include "session/control/ring_requests.h"
 #include "session/control/session.h"
@@ -170,8 +171,8 @@ static bool is_there(const struct rings *list, const struct trace *trace, const 
 
 /*
  * Two ring sets of one channel and one trace may have the same contexts. If the contexts are the same, the later ring
- * set was created after a restart of the clock, or while the earlier ring set was awaited. The ring set with the higher
- * stream id is current.
+ * set was created after a restart of the clock, or while the session waited for the earlier ring set. The ring set with
+ * the higher stream id is current.
  */
 static void later_layout(struct wmk_session_channel *channel, const struct rings *list, const struct rings *rings)
 {

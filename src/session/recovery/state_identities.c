@@ -122,8 +122,8 @@ void wmk_state_identity(struct wmk_state *state, const struct wmk_identity *is)
 					       .birth = is->birth, .space = state->identities.space };
 
 	/*
-	 * If the write fails and the application ends while no daemon runs, the claims of the application are never
-	 * freed.
+	 * If the write fails and the application ends while no daemon runs, the ring claims of the application are
+	 * never freed.
 	 */
 	if (state->identities.fd >= 0 && is->pid > 0 &&
 	    pwrite(state->identities.fd, &record, sizeof(record), (off_t)((is->slot - 1) * sizeof(record))) !=
