@@ -6,8 +6,8 @@
  *                                                                └─objects.h: files, by build-id
  *
  * Two events describe loaded objects, in traces of Waymark and of LTTng: lttng_ust_statedump:bin_info in a state dump,
- * and lttng_ust_lib:load for a library that is loaded later. The traces are read once for the records of these events,
- * before addresses are searched. One thread. Errors are -errno with a cause chain.
+ * and lttng_ust_lib:load for a library that is loaded later. The traces are read once for the records of loaded
+ * objects, before addresses are searched. One thread. Errors are -errno with a cause chain.
  */
 #ifndef WMK_SYMBOLS_SYMBOLS_H
 #define WMK_SYMBOLS_SYMBOLS_H
