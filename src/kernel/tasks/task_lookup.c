@@ -194,7 +194,10 @@ static void inherit(const struct wmk_ktask_version *life, int32_t tid, const str
 	to->prio = from->prio;
 	for (unsigned kind = 0; kind < WMK_KNS_KINDS; kind++)
 		to->ns[kind] = life->clone_flags & fresh[kind] ? 0 : from->ns[kind];
-	/* Numbers in a nested namespace are unknown. Numbers in the outermost namespace equal the table's numbers. */
+	/*
+	 * Thread numbers in a nested PID namespace are unknown. Thread numbers in the outermost PID namespace equal the
+	 * table's numbers.
+	 */
 	if (from->known & WMK_KTASK_VIRTUAL && from->vtid == life->parent && !(life->clone_flags & CLONE_NEWPID) &&
 	    life->pid) {
 		to->known |= WMK_KTASK_VIRTUAL;
