@@ -167,7 +167,7 @@ static int events_switch(struct rings *rings, const struct wmk_kcatalog *catalog
 
 /*
  * Switch on BPF before the tracefs instance, because loading and verifying a BPF program triggers many kernel events.
- * The instance must not record these events.
+ * The instance must not record the events that loading BPF triggers.
  */
 static int rings_switch(struct rings *rings, bool on)
 {

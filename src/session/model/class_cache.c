@@ -44,7 +44,7 @@ int wmk_class_cache_init(struct wmk_tracing *tracing)
 	return tracing->encodings ? 0 : wmk_error(-ENOMEM, "no memory for the table of events");
 }
 
-/* Entries of one hash are compared by their bytes. */
+/* Cache entries with the same hash are compared by their bytes. */
 static unsigned long hash_of(const struct wmk_tracing *tracing, const uint8_t *bytes, size_t len)
 {
 	return (unsigned long)wmk_hash_keyed(tracing->encoding_secret[2], tracing->encoding_secret, bytes, len);

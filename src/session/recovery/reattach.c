@@ -154,9 +154,9 @@ static struct rings *find(struct rings *list, struct app *app, const uint8_t uui
 }
 
 /*
- * Returns true for a memory file that can have seals. For another file, the result is true only if the session has
- * rings in files and the application's user is the daemon's user. The daemon does not call fstat() for other
- * descriptors: a FUSE server could give any answer about its files, at any time.
+ * Returns true for a memory file that can have seals. For a file that cannot have seals, the result is true only if the
+ * session has rings in files and the application's user is the daemon's user. The daemon does not call fstat() for
+ * other descriptors: a FUSE server could give any answer about its files, at any time.
  */
 static bool may_be_rings(const struct rings *rings, int fd)
 {
