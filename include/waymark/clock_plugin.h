@@ -39,9 +39,9 @@ struct waymark_clock_plugin {
 	const char *uuid;         /* identifies the clock, so that traces made with it can be merged; or NULL; static */
 	uint64_t freq;            /* Hz, 1 to 100 GHz */
 	/*
-	 * Return the time in cycles. Applications call it for every record, in any thread, in signal handlers, in
-	 * several processes. All processes must see the same clock. The time must not decrease. The function must not
-	 * take a lock or allocate memory, and must preserve errno.
+	 * Return the time in cycles. Applications call now() for every record, in any thread, in signal handlers, and
+	 * in several processes. All processes must see the same clock. The time must not decrease. The function must
+	 * not take a lock or allocate memory, and must preserve errno.
 	 */
 	uint64_t (*now)(void);
 };

@@ -16,12 +16,13 @@
  * Records are returned in the order of their times, from all traces that were opened together. Damage is reported to a
  * callback, and all undamaged records are returned. Memory use is about 64 KiB for each stream file of any size.
  *
- * Functions return 0 or more, or a negative errno; waymark_ctf_error_text() then returns the reason, per thread. The
- * library does not print, exit or keep other global state. A handle, and everything that it returns, is for one thread
- * at a time; different threads may use different handles. No function may be called from a signal handler. The library
- * does not trust the content of a trace.
+ * Functions return 0 or more, or a negative errno. After an error, waymark_ctf_error_text() returns the reason; each
+ * thread has its own error text. The library does not print, exit or keep other global state. Only one thread at a time
+ * may use a handle and the objects that the handle returns; different threads may use different handles. No function
+ * may be called from a signal handler. The library does not trust the content of a trace.
  *
- * Structures that the caller fills begin with their size, sizeof(the structure). A member that is zero has its default.
+ * A structure that the caller fills begins with the member `size`, which the caller sets to sizeof(the structure). The
+ * value 0 of a member selects the default.
  */
 #ifndef WAYMARK_CTF_H
 #define WAYMARK_CTF_H
@@ -52,14 +53,14 @@ const char *waymark_ctf_error_text(char *buf, size_t size);
 struct waymark_ctf_options {
 	size_t size;
 	/*
-	 * Called for damage in a trace; `message` has the file and the byte, or line and column. Called from
-	 * waymark_ctf_open(), waymark_ctf_add() and waymark_ctf_next(); must not use the handle of this call. NULL: no
-	 * report.
+	 * Called when a trace is damaged; `message` names the file and the byte offset, or the file, line and column.
+	 * The callback runs inside waymark_ctf_open(), waymark_ctf_add() and waymark_ctf_next(), and must not use the
+	 * handle of that call. NULL: no report.
 	 */
 	void (*damage)(void *data, const char *message);
 	/*
-	 * Called for lost records of `stream`: their number (UINT64_MAX: unknown), and the approximate time in ns since
-	 * 1970.
+	 * Called when records of `stream` are lost; `records` is their number (UINT64_MAX: unknown), `time` the
+	 * approximate time in ns since 1970.
 	 */
 	void (*lost)(void *data, const char *stream, uint64_t records, int64_t time);
 	void *data;                  /* passed to both functions */
@@ -72,8 +73,8 @@ struct waymark_ctf_options {
  */
 int waymark_ctf_open(const struct waymark_ctf_options *options, const char *path, struct waymark_ctf **ctf);
 /*
- * Open the traces at and below one more path in the same way. After the first waymark_ctf_next(), the function returns
- * -EBUSY. An error does not change the handle.
+ * Open the traces at and below one more path, as waymark_ctf_open() does. After the first waymark_ctf_next(),
+ * waymark_ctf_add() returns -EBUSY. An error does not change the handle.
  */
 int waymark_ctf_add(struct waymark_ctf *ctf, const char *path);
 /* Free the handle. NULL is allowed. */
@@ -82,25 +83,26 @@ void waymark_ctf_close(struct waymark_ctf *ctf);
 int waymark_ctf_next(struct waymark_ctf *ctf, const struct waymark_ctf_record **record);
 /*
  * Seek, forwards or backwards: the next record is the first one at `time` (ns since 1970) or later. The library skips
- * packets before `time`, by the index if there is one. If real time was set while the trace was recorded, `time`
- * belongs to a clock without steps. The clock without steps equals real time after the last step.
+ * packets before `time`, by the index if there is one. If CLOCK_REALTIME was set during the recording, `time` refers to
+ * a continuous time scale that equals CLOCK_REALTIME after the last such step.
  */
 int waymark_ctf_seek(struct waymark_ctf *ctf, int64_t time);
 
 /*
- * Return only records for which `expression` is true: waymark-filter(7), the language of `waymark view --filter`. NULL:
- * all records. A second filter replaces the first. Set a filter before the first waymark_ctf_next(), or between
- * waymark_ctf_seek() and the next waymark_ctf_next(); else -EBUSY. -EINVAL: an error in the expression, with its
- * column, or a name that no trace has, with similar names. An error does not change the handle.
+ * Return only records for which `expression` is true. waymark-filter(7) describes the language, which `waymark view
+ * --filter` also uses. NULL: all records. A second filter replaces the first. Set a filter before the first
+ * waymark_ctf_next(), or between waymark_ctf_seek() and the next waymark_ctf_next(); at another time the function
+ * returns -EBUSY. -EINVAL: an error in the expression, with its column, or a name that no trace has, with similar
+ * names. An error does not change the handle.
  */
 int waymark_ctf_filter(struct waymark_ctf *ctf, const char *expression);
 
 /* ── records: properties of every record ──────────────────────────────────────────────────────────────────────── */
 
 /*
- * Return the time in ns since 1970, or since the origin of the trace if its clock is not set to wall time; 0 without a
- * clock. The sync points of a trace correct this time. If real time was set back between two records, the second one
- * may have the earlier time.
+ * Return the time of the record in ns since 1970, or since the origin of the trace if the trace clock is not set to
+ * wall time; 0 if the trace has no clock. The library corrects this time by the sync points of the trace. If real time
+ * was set back between two records, the later record may have the earlier time.
  */
 int64_t waymark_ctf_time(const struct waymark_ctf_record *record);
 /* Return "provider:name"; "" for an event without a name. Valid until waymark_ctf_close(). */
@@ -119,14 +121,17 @@ enum waymark_ctf_kind {
 	/* a string, or an array of characters: `text`, `length` bytes, unchanged from the trace */
 	WAYMARK_CTF_TEXT,
 	WAYMARK_CTF_BYTES,               /* `length` bytes that are not text */
-	/* STRUCT, ARRAY, VARIANT and OPTIONAL: their members follow, and then an END; see waymark_ctf_walk_next(). */
+	/*
+	 * STRUCT, ARRAY, VARIANT, OPTIONAL: waymark_ctf_walk_next() then returns the members of the value, and an END.
+	 */
 	WAYMARK_CTF_STRUCT, WAYMARK_CTF_ARRAY, WAYMARK_CTF_VARIANT, WAYMARK_CTF_OPTIONAL,
 	WAYMARK_CTF_END,
 };
 
 /*
- * `text` is valid as long as the record. If an integer does not fit into 64 bits, `number` is the nearest value that
- * fits, and `text` has its decimal digits with a sign (NULL if memory is short). `text` is NULL for other integers.
+ * `text` is valid as long as the record is valid. If an integer does not fit into 64 bits, `number` is the nearest
+ * value that fits, and `text` has its decimal digits with a sign (NULL if memory is short). `text` is NULL for other
+ * integers.
  */
 struct waymark_ctf_value {
 	enum waymark_ctf_kind kind;
@@ -147,7 +152,7 @@ struct waymark_ctf_value {
 /*
  * Find a value by its name: in the payload, the event context, the stream context and the packet, in this order. "a.b"
  * is `b` in the structure `a`, "a[3]" an element. Returns 0; -ENOENT: the record has no such value; -EISDIR: the value
- * has members, as a structure or an array does; value->kind has the kind.
+ * is a structure, an array or another value with members, and value->kind is its kind.
  */
 int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name, struct waymark_ctf_value *value);
 
@@ -159,7 +164,7 @@ int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name,
  */
 int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, struct waymark_ctf_accessor **accessor);
 /*
- * Read a field as waymark_ctf_field() does with the name of the accessor. Also returns -ENOMEM, and -EINVAL for a
+ * Read the field of the accessor, with the same results as waymark_ctf_field(). Also returns -ENOMEM, and -EINVAL for a
  * record of another handle.
  */
 int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record,
@@ -167,7 +172,7 @@ int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const struct
 /* Free the accessor. NULL is allowed. */
 void waymark_ctf_accessor_free(struct waymark_ctf_accessor *accessor);
 
-/* The parts of a record that have values. */
+/* The parts of a record that contain values. */
 enum waymark_ctf_scope {
 	WAYMARK_CTF_PACKET,
 	WAYMARK_CTF_STREAM_CONTEXT,

@@ -17,18 +17,19 @@
  *     ...
  *     waymark_ctl_stop(ctl, "mine", &result);
  *
- * Functions return 0 or a negative errno; waymark_ctl_error_text() then returns the reason, per thread. The library
- * does not exit, keeps no other global state, and prints only to a file that the caller passes. A handle is for one
- * thread at a time; different threads may use different handles. No function may be called from a signal handler. After
- * fork(), the child may only close a handle.
+ * Functions return 0 or a negative errno. After an error, waymark_ctl_error_text() returns the reason; each thread has
+ * its own error text. The library does not exit, keeps no other global state, and prints only to a file that the caller
+ * passes. Only one thread at a time may use a handle; different threads may use different handles. No function may be
+ * called from a signal handler. After fork(), the child may only close a handle.
  *
- * Structures that the caller fills begin with their size, sizeof(the structure). A member that is zero has its default.
- * All elements of an array have the size that the first element states. The library owns the structures that it
- * returns; later versions may append members. The library does not keep strings and arrays of the caller.
+ * A structure that the caller fills begins with the member `size`, which the caller sets to sizeof(the structure). The
+ * value 0 of a member selects the default. All elements of an array have the size that is set in the first element. The
+ * library owns the structures that it returns; later versions may append members. The library does not keep strings and
+ * arrays of the caller.
  */
 /*
- * Sections are pages of the manual (scripts/man_from_header.py). A comment before an empty line describes the whole
- * page.
+ * Each section of this header becomes a manual page (scripts/man_from_header.py). A comment that is followed by an
+ * empty line describes the whole page.
  */
 #ifndef WAYMARK_CTL_H
 #define WAYMARK_CTL_H
@@ -49,7 +50,7 @@ struct waymark_ctl_result;           /* the answer to a request */
 
 /*
  * Return the reason of the latest failed call of this thread: one sentence for each layer, 0 is the outermost, NULL
- * past the end. Valid until the next call of the thread.
+ * past the end. The text is valid until the next call of the thread.
  */
 const char *waymark_ctl_error(unsigned index);
 /* Store all layers in one line, the outermost first, cut to `size` bytes; "" if no call failed. Returns `buf`. */
@@ -57,7 +58,7 @@ const char *waymark_ctl_error_text(char *buf, size_t size);
 
 /* ── connection: connect to the session daemon, start it, end it ──────────────────────────────────────────── */
 
-/* When waymark_ctl_connect() starts a session daemon. */
+/* Selects when waymark_ctl_connect() starts a session daemon. */
 enum waymark_ctl_start {
 	WAYMARK_CTL_START_IF_NONE = 0,   /* a session daemon is started if none runs */
 	WAYMARK_CTL_START_NEVER = 1,
@@ -78,16 +79,16 @@ struct waymark_ctl_connect_options {
 	 */
 	const char *program;
 	/*
-	 * Limit for connecting, and for each request; 0: 30000, -1: no limit. A `stop` or `destroy` on a slow disk may
-	 * take longer: the session daemon continues the request after the timeout.
+	 * Time limit in ms for the connection, and for each request; 0: 30000, -1: no limit. A `stop` or `destroy` on a
+	 * slow disk may take longer: the session daemon continues the request after the timeout.
 	 */
 	int timeout_ms;
 	/*
-	 * NULL, or the directory of a session with rings in files (`shm_path`), after all its processes have ended. The
-	 * library then starts a session daemon with this session only, in `rundir`. `rundir` must be given, and no
-	 * session daemon may run in `rundir`. waymark_ctl_destroy() writes the content of the rings into the trace and
-	 * removes the directory; waymark_ctl_shutdown() ends the session daemon. -ECHILD: the session cannot be
-	 * recovered, for example because a process still uses its rings; the error text has the reason.
+	 * NULL, or the directory in which an ended session kept its rings (`shm_path`); all processes that used the
+	 * rings must have ended. The library then starts a session daemon in `rundir`, with this session only. `rundir`
+	 * must be given, and no session daemon may run in `rundir`. waymark_ctl_destroy() writes the content of the
+	 * rings into the trace and removes the directory; waymark_ctl_shutdown() ends the session daemon. -ECHILD: the
+	 * session cannot be recovered, for example because a process still uses the rings; the error text has details.
 	 */
 	const char *recover;
 };
@@ -125,8 +126,8 @@ enum waymark_ctl_domain_kind {
 /* If all sub-buffers are full, the newest or the oldest records are lost. */
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
 /*
- * Buffers per user, or per process. With PER_PID, each process has its own buffers and trace. The buffers and the trace
- * end with the process. A channel for one process without its descendants is always PER_PID.
+ * Whether buffers are per user or per process. With PER_PID, each process has its own buffers and trace. The buffers
+ * and the trace end with the process. A channel for one process without its descendants is always PER_PID.
  */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
@@ -149,8 +150,8 @@ enum waymark_ctl_preallocation {
 /* ── events: which events are recorded ── */
 
 /*
- * Event rules select the events of a channel. A rule selects events that match the pattern and the log level, but no
- * exclusion. A rule also applies to applications that start later, until it is disabled.
+ * Event rules select the events of a channel. A rule selects the events that match its pattern and its log level and
+ * match none of its exclusions. A rule also applies to applications that start later, until it is disabled.
  */
 
 /* How a rule compares log levels. */
@@ -241,8 +242,8 @@ int waymark_ctl_enable_rotation(struct waymark_ctl *ctl, const struct waymark_ct
 int waymark_ctl_disable_rotation(struct waymark_ctl *ctl, const char *session, uint32_t parts,
 				 struct waymark_ctl_result **result);
 /*
- * Give the memory of idle buffers back to the system: buffers of these channels (n 0: of all channels) that had no
- * record for `idle_us`. -ENOTSUP: no such channel can, since it is a kernel channel, overwrites, blocks or has poll_us.
+ * Give the memory of idle buffers back to the system: buffers of `channels` (n 0: of all channels) without a record for
+ * `idle_us`. -ENOTSUP: no such channel can, since it is a kernel channel, overwrites, blocks or has poll_us.
  */
 int waymark_ctl_reclaim_memory(struct waymark_ctl *ctl, const char *session, const char *const *channels, unsigned n,
 			       uint64_t idle_us, struct waymark_ctl_result **result);
@@ -263,9 +264,8 @@ struct waymark_ctl_sessions_options {
 	uint32_t request;            /* enum waymark_ctl_session_request */
 	const char *session;         /* as in the function of that request */
 	/*
-	 * A pattern instead of a name: * ? [a-z] [!a-z]. The request applies to each matching session of the user; LIST
-	 * applies to each matching session that the user may see. A session that is already in the requested state is
-	 * no error.
+	 * A pattern with * ? [a-z] [!a-z]. The request applies to each matching session of the user; LIST applies to
+	 * each matching session that the user may see. A session already in the requested state causes no error.
 	 */
 	const char *glob;
 	/*
@@ -275,7 +275,7 @@ struct waymark_ctl_sessions_options {
 	bool no_wait;
 };
 /*
- * Start, stop, clear, destroy or list sessions. Returns the values of the function for one session, such as
+ * Start, stop, clear, destroy or list sessions. Returns the same values as the function for a single session, such as
  * waymark_ctl_start(); -ENOENT: no session matches. If a request on one of several sessions fails, the library still
  * changes the other sessions and returns the first error.
  */
@@ -329,11 +329,11 @@ struct waymark_ctl_snapshot_options {
  */
 int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				struct waymark_ctl_result **result);
-/* Set the snapshot output of a session. A session has at most one snapshot output; -EEXIST: it has one already. */
+/* Set the snapshot output of a session. -EEXIST: the session already has its only possible snapshot output. */
 int waymark_ctl_snapshot_add_output(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				    struct waymark_ctl_result **result);
 /*
- * Remove the snapshot output `name`. If `name` is NULL or "", the name of the output does not matter. -ENOENT: the
+ * Remove the snapshot output `name`. If `name` is NULL or "", the output is removed whatever its name is. -ENOENT: the
  * session has no such output.
  */
 int waymark_ctl_snapshot_del_output(struct waymark_ctl *ctl, const char *session, const char *name,
@@ -360,7 +360,7 @@ struct waymark_ctl_track_options {
 	const uint64_t *ids;
 	unsigned n_ids;
 };
-/* Add ids to a list. The first id creates the list; from then on, only ids of the list are traced. */
+/* Add ids to a list; the first id creates it. A session with a list records only processes with an id in the list. */
 int waymark_ctl_track(struct waymark_ctl *ctl, const struct waymark_ctl_track_options *options,
 		      struct waymark_ctl_result **result);
 /* Remove ids from a list. -EINVAL: the list does not exist. */
@@ -369,7 +369,7 @@ int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_
 
 /* ── channel ── */
 
-/* A domain. Functions that allow NULL then use the whole user domain. */
+/* A domain. If a function allows NULL as a domain, NULL selects the whole user domain. */
 struct waymark_ctl_domain {
 	size_t size;
 	uint32_t kind;               /* enum waymark_ctl_domain_kind */
@@ -380,7 +380,7 @@ struct waymark_ctl_domain {
 
 /* ── events ── */
 
-/* An event rule: it selects events that match the pattern and the log level, but no exclusion. */
+/* An event rule selects the events that match its pattern and its log level and match none of its exclusions. */
 struct waymark_ctl_rule {
 	size_t size;
 	/*
@@ -395,8 +395,8 @@ struct waymark_ctl_rule {
 	uint32_t level_to;           /* ... and the other, both included */
 	/*
 	 * Record only if this C expression over the fields is true: waymark-filter(7). The application evaluates the
-	 * filter before it records the event. If several rules match an event, one of them is sufficient. NULL or "":
-	 * every record.
+	 * filter before it records the event. If several rules match an event, the event is recorded if the filter of
+	 * at least one rule is true. NULL or "": every record.
 	 */
 	const char *filter;
 	uint32_t probe;              /* enum waymark_ctl_probe: the pattern is the name of the event, and ... */
@@ -461,8 +461,8 @@ struct waymark_ctl_events_options {
 /* ── channel ── */
 
 /*
- * Disable a channel: it records nothing until it is enabled again. Ignores `rules`, `patterns` and `contexts`. -ENOENT:
- * no such channel.
+ * Disable a channel: the channel records nothing until it is enabled again. Ignores `rules`, `patterns` and `contexts`.
+ * -ENOENT: no such channel.
  */
 int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 				 struct waymark_ctl_result **result);
@@ -490,10 +490,10 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
  */
 
 /*
- * Add context fields to a channel. A field that the channel already has is no error. All records of a stream have the
- * same fields. A channel that has recorded therefore continues in new streams, which need the same amount of memory
- * again; `warnings` report it. No record is lost or duplicated. -EINVAL: unknown context field; -ENOBUFS: the owner
- * would exceed its limit of ring memory, and nothing has changed.
+ * Add context fields to a channel. A field that the channel already has causes no error. All records of a stream have
+ * the same fields. A channel that has recorded therefore continues in new streams, which need the same amount of memory
+ * again; `warnings` report the additional memory. No record is lost or duplicated. -EINVAL: unknown context field;
+ * -ENOBUFS: the owner would exceed its limit of ring memory, and nothing has changed.
  */
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);
@@ -562,7 +562,7 @@ struct waymark_ctl_save_options {
 	bool replace;                /* replace an existing file; else -EEXIST */
 };
 /*
- * Save sessions. Each file (mode 0600) is written completely or not at all; its name must not be a symbolic link. The
+ * Save sessions. Each file (mode 0600) is written completely or not at all; the name must not be a symbolic link. The
  * result has the files.
  */
 int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options,
@@ -583,8 +583,8 @@ struct waymark_ctl_load_options {
 };
 /*
  * Load sessions; none is started. If a trace exists at the path of a session, the session uses the default path, and a
- * warning reports it. A session that cannot be loaded completely is removed. Sessions that were loaded before this
- * session are kept.
+ * warning reports it. A session that cannot be loaded completely is removed. If the function fails, sessions that were
+ * already loaded are kept.
  */
 int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options,
 		     struct waymark_ctl_result **result);

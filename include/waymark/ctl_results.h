@@ -36,9 +36,9 @@ struct waymark_ctl_counts {
 /* ── events ── */
 
 /*
- * Kernel domain: a rule that creates its event, at waymark_ctl_rule.place. PROBE: an instruction of the kernel.
- * PROBE_RETURN: the return of a kernel function. FUNCTION: both its entry and its return. USER_PROBE: an address or SDT
- * probe of a program or library. USER_PROBE_RETURN: the return of a function of a program or library.
+ * Kernel domain: the probe that a rule creates at waymark_ctl_rule.place. PROBE: an instruction of the kernel.
+ * PROBE_RETURN: the return of a kernel function. FUNCTION: the entry and the return of a kernel function. USER_PROBE:
+ * an address or SDT probe of a program or library. USER_PROBE_RETURN: the return of a function of a program or library.
  */
 enum waymark_ctl_probe {
 	WAYMARK_CTL_NO_PROBE = 0,
@@ -49,7 +49,7 @@ enum waymark_ctl_probe {
 	WAYMARK_CTL_USER_PROBE_RETURN = 5,
 };
 
-/* A rule, as a channel has it. */
+/* A rule of a channel, as the session daemon reports it. */
 struct waymark_ctl_rule_info {
 	const char *pattern;
 	const char *const *exclusions;
@@ -66,9 +66,9 @@ struct waymark_ctl_rule_info {
 /* ── channel ── */
 
 /*
- * Kernel domain: how system call arguments that are pointers are recorded. TEXT: as texts, addresses or first bytes.
- * NUMBERS: as pointers only. waymark_ctl_calls_by is the source of the records: BPF programs or kernel events. BY_NONE:
- * the source is not known yet, or the channel has no system calls.
+ * Kernel domain: how system call arguments that are pointers are recorded. TEXT: as the texts, addresses or first bytes
+ * to which the pointers refer. NUMBERS: as pointers only. waymark_ctl_calls_by is the source of the records: BPF
+ * programs or kernel events. BY_NONE: the source is not known yet, or the channel has no system calls.
  */
 enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
 enum waymark_ctl_calls_by {
@@ -111,7 +111,10 @@ struct waymark_ctl_channel_info {
 
 /* ── trackers: restrict a session to some processes, users or groups ── */
 
-/* A list restricts a session if its flag is set, even if the list is empty: then nothing of that kind is traced. */
+/*
+ * A list restricts a session if its flag is set, even if the list is empty: an empty list excludes all
+ * processes.
+ */
 struct waymark_ctl_trackers {
 	bool pid, uid, gid;
 	const uint64_t *pids, *uids, *gids;
@@ -130,7 +133,7 @@ struct waymark_ctl_trackers {
  * created the session. waymark_ctl_destroy() ends the session and keeps the trace.
  */
 
-/* Parts of the schedule of rotations: rotate_us, rotate_size, and the members retain_*. */
+/* Parts of the rotation schedule: rotate_us, rotate_size, and the members retain_*. */
 enum waymark_ctl_rotation_part {
 	WAYMARK_CTL_ROTATION_TIMER = 1, WAYMARK_CTL_ROTATION_SIZE = 2, WAYMARK_CTL_ROTATION_RETENTION = 4
 };
@@ -141,13 +144,13 @@ enum waymark_ctl_rotation_part {
  */
 enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
 /*
- * The clock of records. DEFAULT: the counter if every domain has it, else CLOCK_MONOTONIC. PLUGIN occurs only in
- * results.
+ * The clock of records. DEFAULT: the hardware counter if every domain of the session has it, else CLOCK_MONOTONIC.
+ * PLUGIN occurs only in results.
  */
 enum waymark_ctl_clock { WAYMARK_CTL_CLOCK_DEFAULT, WAYMARK_CTL_CLOCK_COUNTER, WAYMARK_CTL_CLOCK_MONOTONIC,
 			 WAYMARK_CTL_CLOCK_PLUGIN };
 
-/* An application that a session did not record, or only in part, and why. */
+/* An application that a session did not record, or recorded only in part, with the reason. */
 struct waymark_ctl_unrecorded {
 	uint64_t pid, uid;           /* pid 0: no single application, see `why` */
 	const char *name;
@@ -156,7 +159,7 @@ struct waymark_ctl_unrecorded {
 	bool in_part;                /* some of its records are in the trace */
 };
 
-/* A session, as the daemon has it. */
+/* A session, as the session daemon reports it. */
 struct waymark_ctl_session_info {
 	const char *name;
 	const char *path;            /* of the trace */
@@ -206,8 +209,8 @@ struct waymark_ctl_session_info {
 };
 
 /*
- * A connection to a relay. The consumer daemon of applications and the consumer daemon of kernel channels have a
- * connection each. After a session is destroyed, its connections stay until the relay has the whole spool.
+ * A connection to a relay. The consumer daemon of applications and the consumer daemon of kernel channels each have
+ * their own connection. After a session is destroyed, its connections stay until the relay has the whole spool.
  */
 struct waymark_ctl_relay_info {
 	const char *session;         /* "": the session was destroyed */
@@ -298,8 +301,8 @@ const char *waymark_ctl_library_version(void);
 /* NULL is allowed. */
 void waymark_ctl_result_free(struct waymark_ctl_result *result);
 /*
- * Sessions that were listed or changed, in the state after the request; after DESTROY, in the state at their end.
- * Returns the number of sessions; the following functions also return the length of their array.
+ * Sessions that were listed or changed, in the state after the request; after DESTROY, in the last state before their
+ * end. Returns the number of sessions; the following functions also return the length of their array.
  */
 unsigned waymark_ctl_result_sessions(const struct waymark_ctl_result *result,
 				     const struct waymark_ctl_session_info *const **sessions);
@@ -344,7 +347,8 @@ int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text
 /*
  * Write the same JSON text to `to`, piece by piece, for long results. 0: all was written; `to` may buffer the last part
  * until fflush() or fclose(). -ENOMEM, or the error of the write (-ENOSPC; -EPIPE if SIGPIPE is ignored): a part may
- * have been written. If several threads print to one file, each of them locks it with flockfile() for each result.
+ * have been written. The function locks `to` with flockfile() for each result, so that several threads may print to one
+ * file.
  */
 int waymark_ctl_result_print_json(const struct waymark_ctl_result *result, FILE *to);
 

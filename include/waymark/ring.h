@@ -16,8 +16,8 @@
  * at the end of a restartable sequence (rseq(2)) makes it visible. A writer that is killed leaves nothing to repair.
  * See docs/ring.md.
  *
- * Each record is <header><payload>. The header has 4, 6 or 13 bytes, with the id and the time (struct event_header in
- * docs/trace-format.md). The payload is the sequence of fragments.
+ * Each record is <header><payload>. The record header has 4, 6 or 13 bytes, with the id and the time (struct
+ * event_header in docs/trace-format.md). The payload of a record is the sequence of its fragments.
  *
  * Errors are negative errno values. The functions of this header do not print, exit, or keep global state.
  */
@@ -43,7 +43,7 @@ enum waymark_ring_clock {
 	WAYMARK_CLOCK_PLUGIN = 2,
 };
 
-/* Causes of lost records. The loss of a ring is the sum over all causes. */
+/* Causes of lost records. The lost count of a ring is the sum over all causes. */
 enum waymark_ring_loss {
 	WAYMARK_LOST_FULL = 0,     /* discard mode: no free sub-buffer */
 	WAYMARK_LOST_MEMORY = 1,   /* the memory of the sub-buffer could not be allocated */
@@ -76,8 +76,8 @@ struct waymark_ring_options {
 
 /*
  * PER_SET: a fixed number of claim rings, min(8, possible CPUs), instead of a ring for each CPU. n_cpus is 1, and the
- * ring of this CPU stays empty. A writer that finds no free ring calls sched_yield(2), up to 100 times, before it loses
- * its record.
+ * ring of this CPU stays empty. A writer that finds no free ring calls sched_yield(2), up to 100 times, before the
+ * record is counted as lost.
  */
 enum waymark_ring_allocation { WAYMARK_RING_PER_CPU = 0, WAYMARK_RING_PER_SET = 1 };
 
@@ -89,21 +89,21 @@ struct waymark_ring_set;
  */
 int waymark_ring_set_create(const struct waymark_ring_options *options, struct waymark_ring_set **set);
 /*
- * Map a ring set of another process for writing. Checks seals, size, magic, version and geometry. The caller keeps
- * `fd`. Returns 0 or -errno.
+ * Map a ring set of another process for writing. The function checks the seals, size, magic, version and geometry of
+ * the set. The caller keeps `fd`. Returns 0 or -errno.
  */
 int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
 /*
- * Map a ring set of another process for reading, either instead of its creator or after a reader that crashed. The
- * checks are the same as in waymark_ring_set_open(). The caller keeps `fd`; the set keeps a copy. The caller must
- * ensure that each ring has one reader at a time. The process that reads also allocates memory, updates the heartbeat,
- * waits and wakes. The creator may continue to free claims. Either the creator or the reading process may retire
- * claims, but not both. Returns 0 or -errno.
+ * Map a ring set of another process for reading, in place of its creator or of a reader that crashed. The checks are
+ * the same as in waymark_ring_set_open(). The caller keeps `fd`; the ring set keeps a copy. The caller must ensure that
+ * each ring has one reader at a time. The process that reads also allocates memory, updates the heartbeat, waits for
+ * records, and wakes writers. The creator may continue to free claims. Either the creator or the reading process may
+ * retire claims, but not both. Returns 0 or -errno.
  */
 int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set);
-/* The memfd, owned by the set; -1 if the set was opened for writing. */
+/* Return the memfd, which the set owns; -1 if the set was opened for writing. */
 int waymark_ring_set_fd(const struct waymark_ring_set *set);
-/* Unmap and free the set. No thread may be recording into this mapping. */
+/* Unmap and free the set. No thread may be recording into the mapping of the set. */
 void waymark_ring_set_close(struct waymark_ring_set *set);
 /* Rings 0 .. n_cpus-1 belong to CPUs, n_cpus .. n_rings-1 are claim rings. */
 uint32_t waymark_ring_set_cpus(const struct waymark_ring_set *set);
@@ -140,7 +140,7 @@ int waymark_ring_record(struct waymark_ring_set *set, uint32_t id, const struct 
 
 struct waymark_ring_reader;
 
-/* A piece of a ring: whole records, in order. */
+/* A piece of a ring consists of whole records, in order. */
 struct waymark_ring_packet {
 	/* of the records in the piece; a continuation begins at the end of the previous piece */
 	uint64_t begin_ts, end_ts;
@@ -160,19 +160,21 @@ struct waymark_ring_packet {
 #define WAYMARK_RING_FLUSH 1u       /* also read the committed part of the current sub-buffer */
 
 /*
- * Open a reader of one ring. The reader does not trust shared memory: it uses the geometry of the set, and checks every
- * offset, count and time. Returns 0 or -errno. The functions of a reader are for one thread at a time.
+ * Open a reader of one ring. The reader does not trust shared memory: it uses the geometry that the set was opened
+ * with, and checks every offset, count and time. Returns 0 or -errno. Only one thread at a time may call the functions
+ * of a reader.
  */
 int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader);
 /*
- * Open an observer: a reader that copies what a ring in overwrite mode holds, and writes nothing into the ring. Any
- * number of observers may read a ring, beside its reader. An observer begins at the oldest whole sub-buffer.
- * `max_bytes` (0: no limit) limits the observer to the newest sub-buffers that fit into this size together. The current
- * sub-buffer is always included. The observer counts from its first position: `records` and `lost` of its first piece
- * do not include earlier records. If writers overwrite a sub-buffer that the observer has not read yet, the observer
- * continues at the oldest sub-buffer, and counts records and losses from this sub-buffer. begin_pos of the next piece
- * then does not equal the end of the previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns
- * 0; -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer is too fast at the moment.
+ * Open an observer: a reader that copies what a ring in overwrite mode holds, and writes nothing into the ring. A ring
+ * may have any number of observers in addition to its reader. An observer begins at the oldest whole sub-buffer.
+ * `max_bytes` (0: no limit) limits an observer to the newest sub-buffers with a total size of at most `max_bytes`. The
+ * current sub-buffer is always included. The observer counts from its first position: `records` and `lost` of the first
+ * piece do not include earlier records. If writers overwrite a sub-buffer that the observer has not read yet, the
+ * observer continues at the oldest sub-buffer, and counts from this sub-buffer. begin_pos of the next piece then does
+ * not equal the end of the previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns 0;
+ * -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer overwrites sub-buffers too fast at the
+ * moment.
  */
 int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
 				struct waymark_ring_reader **reader);
@@ -183,7 +185,7 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 uint64_t waymark_ring_reader_missed(const struct waymark_ring_reader *reader);
 void waymark_ring_reader_close(struct waymark_ring_reader *reader);
 /*
- * Read the next piece. Returns 1 and fills *packet; 0 if no piece is ready; -EIO, once, if this ring is corrupt. A
+ * Read the next piece. Returns 1 and fills *packet; 0 if no piece is ready; -EIO, once, if the ring is corrupt. A
  * corrupt ring returns no more pieces, and does not affect other rings.
  */
 int waymark_ring_reader_next(struct waymark_ring_reader *reader, unsigned flags, struct waymark_ring_packet *packet);
@@ -195,8 +197,9 @@ int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct
 /*
  * Return the number of records lost in the ring up to now, and store the number for each cause in `by_cause` (may be
  * NULL). The returned number includes the overwritten records that the reader has detected. If counts decrease or
- * exceed the possible range, the function returns the last valid counts, and the next waymark_ring_reader_next()
- * returns -EIO. For an observer, the function returns the number up to the last piece, without causes.
+ * exceed the possible range, the function returns the last valid counts, and the next call of
+ * waymark_ring_reader_next() returns -EIO. For an observer, the function returns the number of records lost up to the
+ * last piece, without causes.
  */
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Return the number of fields that were cut to the limit of the channel, up to now. */
@@ -204,52 +207,55 @@ uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *reader);
 /* Return the number of bytes committed so far: a cheap check for new records. */
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 /*
- * Resume where an earlier reader stopped. Call it before the first waymark_ring_reader_next(). `pos` is the end of a
- * piece (begin_pos + len): all records before `pos` have been processed. The next piece gets the sequence number
- * `sequence`, and its records are not older than `last_ts` (end_ts of the last piece). `pos`, `sequence` and `last_ts`
- * come from the data that the earlier reader wrote. Stores the number of records before `pos` in *records (may be
- * NULL).
+ * Resume reading where an earlier reader stopped. Call waymark_ring_reader_resume() before the first
+ * waymark_ring_reader_next(). `pos` is the end of a piece (begin_pos + len): all records before `pos` have been
+ * processed. The next piece gets the sequence number `sequence`, and its records are not older than `last_ts`, the
+ * end_ts of the last piece. `pos`, `sequence` and `last_ts` come from the data that the earlier reader wrote. Stores
+ * the number of records before `pos` in *records (may be NULL).
  *
- * Returns 0; -EINVAL if there is no such position; -ESTALE if the data after `pos` has been released to writers.
- * Returns 1 if *records counts only to the beginning of the sub-buffer; the next piece then has the exact number.
+ * Returns 0; -EINVAL if `pos` is not a position of the ring; -ESTALE if the data after `pos` has been released to
+ * writers. Returns 1 if *records counts only to the beginning of the sub-buffer; the next piece then has the exact
+ * number.
  */
 int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos, uint64_t sequence, uint64_t last_ts,
 			       uint64_t *records);
 /*
- * Discard everything committed so far, and count from zero: records, losses, cut fields and pieces. Later readers of
- * this ring also count from the position of this call. Call it before the first waymark_ring_reader_next(), or after a
- * release. Returns 0; -EAGAIN if the writer is too fast at the moment; -EIO if the ring is corrupt.
+ * Discard all records committed so far, and count records, losses, cut fields and pieces from zero. Later readers of
+ * this ring also count from the position of this call. Call waymark_ring_reader_clear() before the first
+ * waymark_ring_reader_next(), or after a release. Returns 0; -EAGAIN if the writers are too fast at the moment; -EIO if
+ * the ring is corrupt.
  */
 int waymark_ring_reader_clear(struct waymark_ring_reader *reader);
 /*
- * Return the position at which counting begins, and the time of the last record before it (`ts` may be NULL). 0: the
- * ring was never cleared.
+ * Return the position at which counting begins, and store the time of the last record before that position in *ts (`ts`
+ * may be NULL). 0: the ring was never cleared.
  */
 uint64_t waymark_ring_reader_base(const struct waymark_ring_reader *reader, uint64_t *ts);
 /*
- * Beacon: store a time in *floor; no later record of this ring has an earlier time. Moves the calling thread to the CPU
- * of the ring, and back. Returns 0; -ENOTSUP for claim rings; -EPERM or -EINVAL if the thread may not run on that CPU.
+ * Store a time in *floor, so that no later record of this ring has an earlier time (a beacon). The function moves the
+ * calling thread to the CPU of the ring, and back. Returns 0; -ENOTSUP for claim rings; -EPERM or -EINVAL if the thread
+ * may not run on the CPU of the ring.
  */
 int waymark_ring_reader_beacon(struct waymark_ring_reader *reader, uint64_t *floor);
 
 /*
- * Allocate the memory of all rings that have begun to record. Call it in each drain pass: writers enter only allocated
- * sub-buffers, and never allocate. Returns 0, or -ENOMEM or -ENOSPC: writers then lose records (cause: memory) until a
- * later call succeeds.
+ * Allocate the memory of all rings that have begun to record. Call waymark_ring_set_back() in each drain pass: writers
+ * enter only allocated sub-buffers, and never allocate. Returns 0, or -ENOMEM or -ENOSPC: writers then lose records
+ * (cause: memory) until a later call succeeds.
  */
 int waymark_ring_set_back(struct waymark_ring_set *set);
 /*
  * Give the memory of an idle ring back to the system, except the current sub-buffer and the next one.
- * waymark_ring_set_back() allocates it again after the next record. Only for the reader, between drain passes. Returns
- * the number of bytes; 0 if the memory was given back before, or if the set needs its memory
- * (waymark_ring_set_may_reclaim()); -EAGAIN if a complete sub-buffer is unread, or a record is committed meanwhile;
- * -EOPNOTSUPP if the file system of the rings cannot release parts of a file; -errno.
+ * waymark_ring_set_back() allocates it again after the next record. Only the reader may call this function, between
+ * drain passes. Returns the number of bytes given back; 0 if the memory was given back before, or if the set needs its
+ * memory (waymark_ring_set_may_reclaim()); -EAGAIN if a complete sub-buffer is unread, or if a record is committed
+ * during the call; -EOPNOTSUPP if the file system of the rings cannot release parts of a file; -errno.
  */
 int64_t waymark_ring_set_reclaim(struct waymark_ring_set *set, uint32_t ring);
 /*
- * 1 if the memory of idle rings can be given back, else 0. In overwrite mode, rings hold records that are not read yet.
- * With poll_us, writers expect that all memory stays allocated. With block_us, writers wait for room, but not for
- * memory.
+ * 1 if the memory of idle rings can be given back, else 0. In overwrite mode, memory is not reclaimed because rings
+ * hold records that are not read yet. With poll_us, writers expect that all memory stays allocated. With block_us,
+ * writers wait for room, but not for memory.
  */
 int waymark_ring_set_may_reclaim(const struct waymark_ring_set *set);
 /*
@@ -257,43 +263,45 @@ int waymark_ring_set_may_reclaim(const struct waymark_ring_set *set);
  */
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
 /*
- * Sleep until a writer enters a new sub-buffer of any ring, at most `timeout_us` (<= 1 s). Returns 1 if woken, 0 after
- * the timeout.
+ * Sleep until a writer enters a new sub-buffer of any ring, for at most `timeout_us` (<= 1 s). Returns 1 if woken, 0
+ * after the timeout.
  */
 int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
 /*
  * Sleep as waymark_ring_set_wait() does, for up to WAYMARK_RING_WAIT_SETS sets. The sleep also ends when *word differs
- * from `value` (change it, then wake its futex). timeout_us -1: no limit. A writer that waits for room treats a reader
- * in this sleep as running, and detects a crash of the reader. Returns 1 if a writer entered a sub-buffer; 0 after the
- * timeout or a change of the word; -ENOTSUP if there are too many sets, or before Linux 5.16.
+ * from `value`: another thread changes *word, then wakes its futex. timeout_us -1: no limit. While the reader is in
+ * this sleep, a writer that waits for room treats the reader as running, and detects a crash of the reader. Returns 1
+ * if a writer entered a sub-buffer; 0 after the timeout or a change of *word; -ENOTSUP if there are too many sets, or
+ * before Linux 5.16.
  */
 #define WAYMARK_RING_WAIT_SETS 127u
 int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
 			   int64_t timeout_us);
 /*
- * Sleep as waymark_ring_sets_wait() does. In discard mode, any record also ends the sleep: a record that was committed
- * since the last call of a wait function, or a later record. A membarrier(2) of all CPUs precedes the sleep and takes
- * about 10 ms. During the sleep, the first writer calls futex(2) to wake the reader. Also returns -ENOTSUP if the
- * kernel refuses the membarrier (nohz_full CPUs).
+ * Sleep as waymark_ring_sets_wait() does. In discard mode, a record also ends the sleep, if the record was committed
+ * after the last call of a wait function. A membarrier(2) of all CPUs precedes the sleep and takes about 10 ms. During
+ * the sleep, the first writer calls futex(2) to wake the reader. The function also returns -ENOTSUP if the kernel
+ * refuses the membarrier (nohz_full CPUs).
  */
 int waymark_ring_sets_wait_record(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word,
 				  uint32_t value, int64_t timeout_us);
 /*
- * End a sleep in waymark_ring_set_wait() of another thread of this process. A sleep that begins later is not affected.
+ * End a sleep of another thread of this process in waymark_ring_set_wait(). A sleep that begins later is not affected.
  */
 void waymark_ring_set_wake(struct waymark_ring_set *set);
 
 /* ── claim rings: identities, and the end of processes ───────────────────────────────────────────────── */
 
 /*
- * Set the identity of the claims of this process. The process that frees the claims of ended writers assigns the
- * identity. 0, 0: anonymous.
+ * Set the identity with which this process claims rings. The process that frees the claims of ended writers assigns the
+ * identities. 0, 0: anonymous.
  */
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
-/* Free the claims of a process that has ended (its pidfd reports the end). Returns their number. */
+/* Free the claims of a process; its pidfd must have reported the end of the process. Returns their number. */
 int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
 /*
- * Retire anonymous claims that made no progress since the last call; spare rings replace them. Returns their number.
+ * Retire rings with anonymous claims that made no progress since the last call, and replace them by spare rings.
+ * Returns their number.
  */
 int waymark_ring_set_retire_claims(struct waymark_ring_set *set);
 

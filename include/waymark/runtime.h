@@ -2,8 +2,8 @@
 /*
  * runtime.h - declare events at run time, connect callbacks to events, and request snapshots.
  *
- * For languages and programs that cannot use the macros of trace.h: describe an event, get a handle, and record with
- * it.
+ * This header is for languages and programs that cannot use the macros of trace.h: describe an event, get a handle, and
+ * record with the handle.
  *
  *     static const struct waymark_field fields[] = {
  *         { .type = WAYMARK_T_U32, .flags = WAYMARK_F_NAMED, .name = "code" },
@@ -30,7 +30,10 @@
 extern "C" {
 #endif
 
-/* Description of an event. `size` is sizeof(struct waymark_schema), so that later versions can append members. */
+/*
+ * Description of an event. `size` is sizeof(struct waymark_schema), so that later versions of the library can append
+ * members.
+ */
 struct waymark_schema {
 	size_t size;
 	const char *provider;     /* identifier, 1 to 127 bytes */
@@ -49,7 +52,9 @@ struct waymark_schema {
 struct waymark_event;
 
 /*
- * The value of one field. The type of the field selects the member (for ENUM and FLAGS, its `elem`):
+ * The value of one field. The type of the field selects the member of the union. For ENUM and FLAGS, `elem` of the
+ * field selects the member.
+ *
  *   S8 .. S64              s64
  *   U8 .. U64, BOOL        u64 (in the low bits; with WAYMARK_F_BE in network byte order, as in memory)
  *   FLOAT                  f32
@@ -76,21 +81,20 @@ union waymark_value {
  *   E2BIG    more than WAYMARK_MAX_FIELDS fields
  *   ENOMEM
  * Any thread; not from a signal handler (it takes a lock and allocates). The call does not wait for a session daemon:
- * if a session records the event, it may become enabled after the call has returned.
+ * if a session records the event, the event may become enabled after the call has returned.
  */
 struct waymark_event *waymark_event_register(const struct waymark_schema *schema);
 
 /*
- * Returns 1 while a session records the event or a callback is connected to it, else 0; 0 for NULL. Costs one load. Any
- * thread; async-signal-safe.
+ * Returns 1 while a session records the event or a callback is connected to the event, else 0; 0 for NULL. Costs one
+ * load. Any thread; async-signal-safe.
  */
 int waymark_event_enabled(const struct waymark_event *event);
 
 /*
- * Record the event. `n` must be the number of fields of the schema. The library keeps no reference to `values`.
- * Returns 0 (recorded, lost and counted, or not enabled), or
- *   -EINVAL  n differs from the schema, or event is NULL: nothing is recorded
- * Preserves errno. Any thread; async-signal-safe.
+ * Record the event. `n` must be the number of fields of the schema. The library keeps no reference to `values`. Returns
+ * 0 if the event is recorded, lost and counted, or not enabled. Returns -EINVAL, and records nothing, if n differs from
+ * the schema or event is NULL. Preserves errno. Any thread; async-signal-safe.
  */
 int waymark_event_record(struct waymark_event *event, const union waymark_value *values, unsigned n);
 
@@ -101,8 +105,8 @@ int waymark_event_record(struct waymark_event *event, const union waymark_value 
 void waymark_event_unregister(struct waymark_event *event);
 
 /*
- * The event that a callback receives. Valid during the call only. Fields have their final names (WAYMARK_F_NAMED is set
- * in each).
+ * The event record that a callback receives. Valid during the call only. Fields have their final names (WAYMARK_F_NAMED
+ * is set in each).
  */
 struct waymark_probe_record {
 	size_t size;
@@ -122,20 +126,19 @@ typedef void (*waymark_probe_fn)(const struct waymark_probe_record *record, void
 
 /*
  * Call `fn(record, data)` each time a thread reaches the event. `event` is "provider:name"; a library that is loaded
- * later may define it. A pair (fn, data) can be connected once to an event; the number of pairs is not limited. Enables
- * the event even if no session records it.
- * Returns 0, -EINVAL (not of the form "provider:name", fn NULL), -EEXIST (already connected), -ENOMEM.
- * Any thread; not from a signal handler or a callback.
+ * later may define it. A pair (fn, data) can be connected to an event only once; the number of pairs is not limited.
+ * A connected callback enables the event even if no session records it. Returns 0, -EINVAL (not of the form
+ * "provider:name", fn NULL), -EEXIST (already connected), -ENOMEM. Any thread; not from a signal handler or a callback.
  */
 int waymark_connect(const char *event, waymark_probe_fn fn, void *data);
 
 /*
  * Undo waymark_connect() with the same three arguments. After waymark_disconnect() has returned 0, no thread runs fn
- * with data, now or later: data may be freed. The function waits for running callbacks and for records in progress, at
- * most five seconds. Returns 0, -ENOENT (not connected), -EINVAL, or
- *   -ETIMEDOUT  fn will not be called again, but a thread may still run it: keep data. Once a signal handler or a
- *               callback has left a record by longjmp(), every later disconnection returns -ETIMEDOUT.
- * Any thread; not from a signal handler or a callback (-EDEADLK).
+ * with data, now or later, so data may be freed. The function waits for running callbacks and for records in progress,
+ * at most five seconds. Returns 0, -ENOENT (not connected), -EINVAL, or -ETIMEDOUT. After -ETIMEDOUT, fn is not called
+ * again, but a thread may still run fn, so data must be kept. Once a signal handler or a callback has left a record by
+ * longjmp(), every later waymark_disconnect() returns -ETIMEDOUT. Any thread; not from a signal handler or a callback
+ * (-EDEADLK).
  */
 int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);
 
@@ -143,24 +146,24 @@ int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);
  * Request a snapshot: each flight recorder that records this process copies what its buffers hold to a separate trace.
  * A flight recorder is a session of the user of this process with a channel in overwrite mode and a snapshot output
  * (`waymark create --snapshot`). The call returns at once. The session daemon records the snapshot afterwards, even if
- * the process has ended. Each session records at most one requested snapshot in 10 s, and counts further requests.
+ * the process has ended. Each session records at most one requested snapshot in 10 s, and counts the other requests.
  *
- * The snapshot is named REASON-DATE-NUMBER, and its environment has the reason. `reason` is cut to 127 bytes. Bytes
- * that a name cannot have are replaced by "_". NULL or "": the name of the session's snapshot output.
+ * The snapshot is named REASON-DATE-NUMBER, and the environment of its trace contains the reason. `reason` is cut to
+ * 127 bytes. In the name, "_" replaces each byte that a file name cannot contain. `reason` NULL or "": the snapshot has
+ * the name of the session's snapshot output.
  *
- * Returns 0, or
- *   -ENOENT  no flight recorder records this process
- *   -EAGAIN  an earlier request is not served yet: this request was counted
- * Preserves errno. Any thread; async-signal-safe. Takes no lock. Makes at most one system call for each channel in
- * overwrite mode, to wake its reader.
+ * Returns 0; -ENOENT if no flight recorder records this process; -EAGAIN if an earlier request is not served yet, and
+ * this request is only counted. Preserves errno. Any thread; async-signal-safe. Takes no lock. The function makes at
+ * most one system call for each channel in overwrite mode, to wake the reader of the channel.
  */
 int waymark_snapshot(const char *reason);
 
 /*
  * End the helper thread, close its descriptors, and disable all events that sessions have enabled. Callbacks stay
  * connected. Call waymark_helper_stop() before an operation that requires a single thread (unshare(CLONE_NEWUSER)), or
- * before a check for leaked threads. The helper thread does not start again in this process; a forked child has its
- * own. Returns 0; a second call has no effect. Any thread; not from a signal handler.
+ * before a check for leaked threads. The helper thread does not start again in this process; a forked child starts its
+ * own helper thread. Returns 0; a second call of waymark_helper_stop() has no effect. Any thread; not from a signal
+ * handler.
  */
 int waymark_helper_stop(void);
 

@@ -15,9 +15,9 @@
  *     waymark_counter(shop, queue, length);                           a number that changes
  *
  * A disabled tracepoint is at most two instructions that do nothing: no load, no branch. With WAYMARK_NO_PATCH, a
- * disabled tracepoint is a load and a branch. Arguments are evaluated only while the event is enabled, and then once.
- * All macros may be used in any thread, in signal handlers, in inline functions and templates, in executables and
- * libraries.
+ * disabled tracepoint is a load and a branch. Arguments are evaluated only while the event is enabled, and are
+ * evaluated once. All macros may be used in any thread, in signal handlers, in inline functions and templates, in
+ * executables and libraries.
  */
 #ifndef WAYMARK_TRACE_H
 #define WAYMARK_TRACE_H
@@ -41,8 +41,9 @@
  * waymark(provider, name, argument...): record the event provider:name. A statement. Preserves errno.
  *
  * Up to 32 arguments become fields. An argument is an integer, bool, float or double; a char * (text up to its NUL;
- * NULL is recorded as "(null)"); an array of numbers; or another pointer (printed in base 16). In C++ it can also be an
- * enumeration, std::string, std::array, std::vector, std::optional, std::chrono::duration or a similar type. Wrappers:
+ * NULL is recorded as "(null)"); an array of numbers; or another pointer (printed in base 16). In C++, an argument can
+ * also be an enumeration, std::string, std::array, std::vector, std::optional, std::chrono::duration or a similar type.
+ * Wrappers:
  *
  *   wm_hex(x), wm_oct(x)     an integer, printed in base 16 or 8
  *   wm_net(x)                an integer of 16, 32 or 64 bits in network byte order
@@ -59,7 +60,7 @@
  *   wm_level(LEVEL)          no field: the log level of the event, EMERG ... DEBUG as in enum waymark_level; default
  *                            DEBUG_LINE
  *
- * The name of a field is the text of the argument if that is an identifier, its last member if it ends in .m or ->m,
+ * A field is named after its argument: the identifier itself, the last member for an argument that ends in .m or ->m,
  * else argN. Provider and name must be identifiers; other text does not compile.
  */
 #define waymark(provider, ...) WMK_EVENT(WAYMARK_KIND_EVENT, "", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
@@ -74,10 +75,10 @@
 
 /*
  * waymark_span(provider, name, argument...): begin a time span here and end it when the scope is left, also by return,
- * break or an exception, but not by longjmp() or the end of the thread. The begin event has the arguments; both events
- * have its log level. The end event is recorded if it was enabled when the span began and is still enabled. A
- * declaration in a function. In C, clang before 18 needs WAYMARK_NO_PATCH for waymark_span(). clang does not accept
- * waymark_span() in a constexpr function.
+ * break or an exception, but not by longjmp() or the end of the thread. The begin event records the arguments; both
+ * events have the log level of the span. The end event is recorded if it was enabled when the span began and is still
+ * enabled. A declaration in a function. In C, clang before 18 needs WAYMARK_NO_PATCH for waymark_span(). clang does not
+ * accept waymark_span() in a constexpr function.
  */
 #define waymark_span(provider, ...) WMK_SPAN(#provider, __COUNTER__, __COUNTER__, , ##__VA_ARGS__, ~)
 
@@ -89,9 +90,9 @@
 #define waymark_counter(provider, ...) WMK_COUNTER(#provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * WAYMARK_EVENT(provider, name, (parameters), field...): define the inline function
- * waymark_<provider>_<name>(parameters), which records the event. At file or namespace scope, also in a header. A field
- * is wm_field(type, name, expression) or an argument of waymark().
+ * WAYMARK_EVENT(provider, name, (parameters), field...) defines the inline function
+ * waymark_<provider>_<name>(parameters), which records the event. The macro may be used at file scope or at namespace
+ * scope, also in a header. A field is wm_field(type, name, expression) or an argument of waymark().
  */
 #define WAYMARK_EVENT(provider, ...) WMK_FUNCTION(provider, #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
@@ -109,13 +110,16 @@
  */
 #define waymark_logf(level, ...) WMK_LOGF(WAYMARK_LEVEL_##level, __COUNTER__, , ##__VA_ARGS__, ~)
 
-/* wm_enabled(provider, name): true while the event is enabled. Evaluating it costs as much as a disabled tracepoint. */
+/*
+ * wm_enabled(provider, name): true while the event is enabled. Evaluating the expression costs as much as a disabled
+ * tracepoint.
+ */
 #define wm_enabled(provider, name) WMK_ENABLED_GUARD(#provider, #name, __COUNTER__)
 
 /*
- * WAYMARK_LABELS(set, (LABEL), (LABEL, value), (LABEL, from, to)...): define up to 36 labels for wm_enum(set, x) and
- * wm_flags(set, x). A LABEL without a value is a constant of that name; the label of colour::red is "red". At file or
- * namespace scope.
+ * WAYMARK_LABELS(set, (LABEL), (LABEL, value), (LABEL, from, to)...) defines up to 36 labels for wm_enum(set, x) and
+ * wm_flags(set, x). A LABEL without a value is the name of a constant; for example, the label of colour::red is "red".
+ * At file or namespace scope.
  */
 #define WAYMARK_LABELS(set, ...) WMK_LABELS(set, , ##__VA_ARGS__, ~)
 
@@ -192,7 +196,10 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 
 #define WMK_ENABLED_GUARD(provider, name, n) WMK_GUARD(provider, name, n)
 
-/* One label. `pair` is not expanded yet, so #label gives the source text of the label, not its expansion. */
+/*
+ * One label. `pair` is not expanded here, so #label gives the source text of the label instead of the expansion of the
+ * label.
+ */
 #define WMK_LABEL(e, i, text, pair) WMK_CAT(WMK_LABEL_, WMK_COUNT_3 pair) e##pair,
 #define WMK_LABEL_MANY
 #define WMK_COUNT_3(...) WMK_COUNT_3_(__VA_ARGS__, 3, 2, 1, ~)

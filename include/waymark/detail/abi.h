@@ -174,7 +174,7 @@ enum waymark_how {
 	WAYMARK_HOW_BYTE = 2,     /* `code` refers to a byte: 0 disabled, 1 enabled */
 };
 
-/* An executable or shared library with sites; each has its own hidden object. */
+/* A module is an executable or shared library with sites; each module has its own hidden object. */
 struct waymark_module {
 	uint32_t size;
 	uint32_t version;
@@ -182,7 +182,7 @@ struct waymark_module {
 	const void *anchor;       /* an address within the module, to find its ELF file */
 	struct waymark_module *next;  /* private to the library */
 	void *priv;               /* private to the library */
-	/* waymark_enter(), or NULL. Link-time optimisation does not see the reference in assembly. */
+	/* waymark_enter(), or NULL. Link-time optimisation does not detect a reference in assembly code. */
 	void (*entry)(void);
 };
 

@@ -3,14 +3,15 @@
  * event_c.h - C11: map an argument to the type of a field, and to a value.
  *
  * The macros expand each argument twice. A wrapper such as wm_hex(x) must then have two different results:
- * - in the descriptor, a constant that is never evaluated. The *type* of the constant is a pointer to a constant
- *   pointer to an array; the length of the array is the code of the field (WMK_CODE). The *value* of the constant is
- *   the address of the labels, or NULL;
+ * - in the descriptor, a constant that is never evaluated. The *type* of the constant in the descriptor is a pointer to
+ *   a constant pointer to an array; the length of the array is the code of the field (WMK_CODE). The *value* of the
+ *   constant is the address of the labels, or NULL;
  * - in the enabled block, a value.
  *
- * A wrapper distinguishes the descriptor from the block by the size of `struct waymark_argument_context`. Each block
- * declares this structure tag anew. A tag is used because the declaration of a tag does not shadow a variable. Outside
- * of an event, `struct waymark_argument_context` is not declared, so a wrapper does not compile.
+ * A wrapper such as wm_hex() has the descriptor form or the block form, depending on the size of `struct
+ * waymark_argument_context`. Each descriptor and each enabled block declares `struct waymark_argument_context` anew. A
+ * tag is used because the declaration of a tag does not shadow a variable. Outside of an event, `struct
+ * waymark_argument_context` is not declared, so a wrapper does not compile.
  */
 #ifndef WAYMARK_DETAIL_EVENT_C_H
 #define WAYMARK_DETAIL_EVENT_C_H
@@ -30,16 +31,17 @@ struct wmk_code {
 #define WMK_CODE_CHAR ((char)-1 < 0 ? WAYMARK_T_S8 : WAYMARK_T_U8)
 
 /*
- * Expressions with a type that is not in the list below. Class 1 of __builtin_classify_type is an integer: here a
- * bit-field, for which gcc has separate types. Promotion gives a bit-field a standard type if the bit-field is not
- * wider than int. All other expressions are pointers, or an error (WMK_IS_VALUE).
+ * WMK_CODE_ODD(x) is the code of an expression of a type that is not in the list of WMK_CODE(). Class 1 of
+ * __builtin_classify_type is an integer; in WMK_CODE_ODD(), an integer is a bit-field, for which gcc has separate
+ * types. Promotion gives a bit-field a standard type if the bit-field is not wider than int. An expression of another
+ * class is a pointer, or an error that WMK_IS_VALUE reports.
  */
 /* constant 0 instead of a float: promoting a float causes a warning */
 #define WMK_CLASS(x) __builtin_classify_type(_Generic((x), float: 0, default: (x)))
 #define WMK_PROMOTED(x) (1 ? __builtin_choose_expr(WMK_CLASS(x) == 1, (x), 0) : 0)
 #define WMK_CODE_ODD(x) (WMK_CLASS(x) != 1 ? WAYMARK_T_POINTER : _Generic(WMK_PROMOTED(x), \
 	int: WAYMARK_T_S32, unsigned: WAYMARK_T_U32, unsigned long: WAYMARK_T_U64, default: WAYMARK_T_S64))
-/* Values: integer, enumeration, bool, pointer, floating point. */
+/* WMK_CLASS_IS_VALUE() is true for the classes integer, enumeration, bool, pointer and floating point. */
 #define WMK_CLASS_IS_VALUE(class) (0x13a >> (class) & 1)  /* classes 1, 3, 4, 5, 8 */
 #define WMK_IS_VALUE(x) WMK_CLASS_IS_VALUE(WMK_CLASS(x))
 
@@ -63,7 +65,7 @@ struct wmk_code {
 	const char *: WMK_CODED(WAYMARK_T_STRING), \
 	default: WMK_CODED(WMK_CODE_ODD(x))))
 
-/* The labels of a wrapped argument, or NULL. */
+/* WMK_CODE_LABELS(x) is the address of the labels of the wrapped argument x, or NULL if x has no labels. */
 #define WMK_CODE_LABELS(x) \
 	((const struct waymark_labels *)_Generic((x), struct wmk_code(*const *)[] : (x), default : NULL))
 
@@ -73,7 +75,7 @@ struct wmk_code {
 #define WMK_CODE_COUNT(code) ((code) >> 32)
 #define WMK_CODE_IS_REF(code) (WMK_CODE_TYPE(code) >= WAYMARK_T_STRING && WMK_CODE_TYPE(code) <= WAYMARK_T_ARRAY)
 
-/* A value in the enabled block. */
+/* The value of an argument in the enabled block. */
 struct wmk_value {
 	uint64_t bits;
 	struct waymark_ref ref;
@@ -100,8 +102,8 @@ WMK_INLINE struct wmk_value wmk_value_double(double value)
 }
 
 /*
- * Makes the value of a pointer or of an array. The value has no length: the code of the field has the length of the
- * array.
+ * Make the value of a pointer or of an array. The value contains no length, because the code of the field contains the
+ * length of the array.
  */
 WMK_INLINE struct wmk_value wmk_value_pointer(const volatile void *value)
 {
@@ -200,7 +202,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		WMK_VALUE(x))
 #define wm_enum(labels, x) WMK_LABELED(WAYMARK_T_ENUM, wmk_labels_##labels, x, "wm_enum")
 #define wm_flags(labels, x) WMK_LABELED(WAYMARK_T_FLAGS, wmk_labels_##labels, x, "wm_flags")
-/* The library reads name, unit and media type in the source text of the argument. */
+/* The library finds the name, the unit and the media type in the source text of the argument. */
 #define wm_named(name, x) (x)
 #define wm_unit(unit, x) (x)
 #define wm_media(type, p, len) wm_bytes(p, len)
@@ -219,7 +221,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 		#set, sizeof(wmk_label_##set) / sizeof(wmk_label_##set[0]), 0, wmk_label_##set \
 	}
 
-/* Parts of a descriptor, one for each argument. */
+/* Macros for the parts of a descriptor, with one part for each argument. */
 #define WMK_IS_FIELD(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) != WAYMARK_T_NONE)
 #define WMK_ONE(e, i, text, x) + WMK_IS_FIELD(i)
 #define WMK_ONE_MANY + 99
@@ -303,8 +305,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	_Bool wmk_on = 0
 
 /*
- * The note of the staged arguments, for up to WMK_NOTED_MAX of them. An enumerator without a value is the previous
- * enumerator plus 1, so each argument finds the offset at which the previous argument ends.
+ * The SDT note that describes the staged arguments, at most WMK_NOTED_MAX of them. An enumerator without a value is the
+ * previous enumerator plus 1, so the offset of an argument is the end of the previous argument.
  */
 #define WMK_STAGED_TYPE(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_ENUM || \
 	WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_FLAGS ? WMK_CODE_ELEM(sizeof(wmk_code_##i)) : \
@@ -342,7 +344,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_SECOND(...) WMK_SECOND_(__VA_ARGS__)
 #define WMK_NOTED_IF_FEW(map) WMK_SECOND(WMK_CAT(WMK_FEW_, map), WMK_NOT_NOTED, ~)
 
-/* The enabled block: stage the arguments and record. */
+/* The enabled block of an event: stage the arguments, then record the event. */
 #define WMK_ENABLED(provider, name, map, e, ...) \
 	if (__builtin_expect_with_probability(wmk_on, 0, 1.0)) { \
 		struct waymark_argument_context { char value[2]; }; \

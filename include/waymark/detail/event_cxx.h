@@ -2,10 +2,10 @@
 /*
  * event_cxx.h - C++11 and later: map an argument to the type of a field, and to a value.
  *
- * Each use of a macro declares a local type (wmk_tag) that carries its texts. The descriptor is a static member of a
- * template over wmk_tag and the types of the arguments. The template is in an unnamed namespace. The descriptor is
- * therefore a local symbol: assembly can name its address, also in inline functions and templates. The compiler
- * initialises it, not code at program start.
+ * Each use of a macro declares a local type (wmk_tag), which holds the texts of the event. The descriptor is a static
+ * member of a template over wmk_tag and the types of the arguments. The template is in an unnamed namespace. The
+ * descriptor is therefore a local symbol: assembly can name its address, also in inline functions and templates. The
+ * descriptor is initialised at compile time; no code runs at program start.
  *
  * Arguments are evaluated within one full expression, together with the call of waymark_record(), so temporaries live
  * until the event is recorded.
@@ -173,7 +173,7 @@ template<class T, class = typename enable<is_object<T>::value>::type, class = vo
 WMK_CXX_INLINE auto evaluate(const T &v) -> decltype(argument<T>::value(v)) { return argument<T>::value(v); }
 /*
  * describe() and evaluate() for the arguments of events that are not formats: arrays are fields, except arrays of char,
- * which are text. Arrays that are arguments of a format are pointers.
+ * which are text. In a format, an argument that is an array is recorded as a pointer.
  */
 template<class T> argument<T> describe_field(T, typename enable<!is_object<T>::value>::type * = nullptr);
 template<class T> argument<T> describe_field(const T &, typename enable<is_object<T>::value>::type * = nullptr);
@@ -280,8 +280,8 @@ constexpr int staged_size(unsigned type, unsigned elem)
 }
 
 /*
- * The arguments of an event. The first template argument is void. The others are the result types of describe() for the
- * arguments of the event.
+ * The arguments of an event. The first template argument is void. The other template arguments are the result types of
+ * describe() for the arguments of the event.
  */
 template<class Void, class... A> struct arguments {
 	enum : unsigned {
@@ -315,7 +315,10 @@ template<class First, class... A> struct nth<0, First, A...> { typedef First typ
 template<class Arguments> struct order_of;
 template<class Void, class... A> struct order_of<arguments<Void, A...> > : order<0, indices<>, indices<>, A...> { };
 
-/* Size and offset of the staged argument `j`, counted from offset `word` (bytes) and reference `ref`. */
+/*
+ * Size and offset of the staged argument `j`, if the previous arguments end at offset `word` (bytes) and reference
+ * `ref`.
+ */
 template<int j, int word, int ref, class... A> struct staged_from {
 	enum : int { size = 0, word_at = 0, ref_at = -1 };
 };
@@ -479,7 +482,7 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 
 /*
  * The site is in a separate function, which is inlined. clang before 18 treats each `asm goto` as a jump to the labels
- * of all other `asm goto` in the function. If two sites were in one function, a jump from one to the other would skip
+ * of all other `asm goto` in the function. If two sites were in one function, a jump between the two sites would skip
  * initializations.
  */
 #define WMK_NOTED(i) \

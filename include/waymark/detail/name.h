@@ -3,7 +3,7 @@
  * name.h - check the names of providers and events at compile time, and that no argument is missing.
  *
  * WMK_CHECK_NAMES(provider, name) is a statement, WMK_CHECK_NAMES_AT(n, provider, name) a declaration for file scope.
- * Both take literals. `~` replaces a missing argument (pp.h). A missing name then fails the check, since `~` is not an
+ * Both take literals. `~` replaces a missing argument (pp.h). A missing name fails the check, since `~` is not an
  * identifier.
  *
  * C++ has constant functions. In C, gcc folds __builtin_strspn() in a static assertion. clang does not fold it. clang's

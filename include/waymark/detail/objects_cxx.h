@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects_cxx.h - C++: texts, containers of numbers, optional values, durations and time points as fields. Part of
- * event_cxx.h, within its namespace.
+ * objects_cxx.h - C++: texts, containers of numbers, optional values, durations and time points as fields. event_cxx.h
+ * includes this file inside the namespace of event_cxx.h.
  *
  *     std::array, std::span of a fixed size           an array of numbers
  *     std::vector, std::span, any data() and size()   a sequence of numbers
@@ -10,7 +10,7 @@
  *     std::optional of a text                         text; "(null)" for an absent one
  *     std::chrono::duration, time_point               its number, with the unit
  *
- * The types are recognized by their members: no header of the C++ library is included.
+ * The C++ types are recognized by their members, so no header of the C++ library is included.
  */
 #ifndef WAYMARK_DETAIL_OBJECTS_CXX_H
 #define WAYMARK_DETAIL_OBJECTS_CXX_H
@@ -35,7 +35,10 @@ template<class T, unsigned type_, unsigned count_> struct elements : description
 template<class T, size_t n> struct array_argument : elements<T, WAYMARK_T_ARRAY, n> { };
 template<class T> struct array_argument<T, 0> : elements<T, WAYMARK_T_SEQ, 0> { };
 
-/* The number of elements, if a template argument gives this number and the object holds only the elements; else 0. */
+/*
+ * The number of elements, if a template argument of the type gives this number and the object holds only the elements;
+ * else 0.
+ */
 template<class T> struct fixed_length { enum : size_t { value = 0 }; };
 template<template<class, size_t> class Array, class T, size_t n> struct fixed_length<Array<T, n> > {
 	enum : size_t { value = n <= UINT32_MAX && sizeof(Array<T, n>) == n * sizeof(T) ? n : 0 };

@@ -3,11 +3,11 @@
  * pp.h - lists of macro arguments: count them, apply a macro to each, keep their text unexpanded.
  *
  * An argument next to ## or # is not expanded. `e` is always an empty argument: e##__VA_ARGS__ passes a list on
- * unexpanded, so that `#a` at the end gives the source text (`errno`, not the expansion of errno). Each list ends in an
- * extra `~`, so that it is never empty: C11 requires an argument for each `...`.
+ * unexpanded, so that `#a` gives the source text of an argument (`errno`, not the expansion of errno). Each list ends
+ * in an extra `~`, so that the list is never empty: C11 requires an argument for each `...`.
  *
- * WMK_MAP_<n>(f, e, a1, ..., an, ~) is f(e, n, "a1", a1) f(e, n - 1, "a2", a2) ... f(e, 1, "an", an). A list longer
- * than the limit of an event gives f##_MANY.
+ * WMK_MAP_<n>(f, e, a1, ..., an, ~) expands to f(e, n, "a1", a1) f(e, n - 1, "a2", a2) ... f(e, 1, "an", an). For a
+ * list that is longer than the limit of an event, the macro expands to f##_MANY.
  */
 #ifndef WAYMARK_DETAIL_PP_H
 #define WAYMARK_DETAIL_PP_H
@@ -17,7 +17,7 @@
 #define WMK_STR_(a) #a
 #define WMK_STR(a) WMK_STR_(a)
 
-/* C++ forms that cause no warning about C casts and null pointers. */
+/* Null pointer and cast, in forms that cause no C++ warning about C casts and null pointers. */
 #if defined(__cplusplus)
 #define WMK_NULL nullptr
 #define WMK_INT64(x) static_cast<int64_t>(x)
@@ -26,7 +26,7 @@
 #define WMK_INT64(x) ((int64_t)(x))
 #endif
 
-/* The macro that maps a list of this length; WMK_MAP_MANY above the limit of an event. */
+/* The macro that maps a list of this length, or WMK_MAP_MANY if the list is longer than the limit of an event. */
 #define WMK_MAP_FOR(e, ...) WMK_CAT(WMK_MAP_, WMK_COUNT(e, e##__VA_ARGS__))
 #define WMK_COUNT(e, ...) \
 	WMK_COUNT_(e##__VA_ARGS__, \

@@ -6,11 +6,12 @@
  *                      test $disp32, %eax       A9 disp32: does nothing. Enabled: E9 disp32, jmp to the enabled block
  *     waymark_sites    struct waymark_site      location and descriptor
  *
- * The assembler writes the entries with references relative to themselves. Flag "?" puts an entry into the section
- * group of its function, if there is one: when the linker drops a second copy of an inline function, the linker drops
- * the entries of this copy too. Flag "R" keeps entries with --gc-sections.
+ * Each reference in a table entry is relative to the address of the reference. Flag "?" puts a table entry into the
+ * section group of its function, if the function is in a group. When the linker drops a second copy of an inline
+ * function, the linker also drops the table entries of this copy. Flag "R" keeps table entries when the program is
+ * linked with --gc-sections.
  *
- * With WAYMARK_NO_PATCH, and on architectures without support here, the code tests a byte in a separate section
+ * With WAYMARK_NO_PATCH, and on architectures without code patching, the site tests a byte in a separate section
  * instead.
  */
 #ifndef WAYMARK_DETAIL_SITE_H
@@ -23,14 +24,14 @@
 #define WAYMARK_NO_PATCH 1
 #endif
 
-/* Constraint for the address of a local object, in every code model. */
+/* Constraint of an assembler operand for the address of a local object, in every code model. */
 #if defined(__aarch64__)
 #define WMK_ADDRESS_OPERAND "S"
 #else
 #define WMK_ADDRESS_OPERAND "i"
 #endif
 
-/* A table entry; `code` and `target` are assembler expressions, `desc` is operand 0. */
+/* An entry of the table of sites; `code` and `target` are assembler expressions, and `desc` is operand 0. */
 #define WMK_ASM_ENTRY(how, code, target) \
 	".pushsection waymark_sites,\"aR?\",@progbits\n" \
 	"\t.balign 4\n" \
@@ -40,7 +41,10 @@
 	"\t.long %c0 - .\n" \
 	"\t.popsection\n"
 
-/* The note of the nop at 990, without a semaphore. `arguments`: directives that write the text of the arguments. */
+/*
+ * The SDT note of the nop at label 990, without a semaphore. `arguments`: assembler directives that write the argument
+ * text of the note.
+ */
 #define WMK_ASM_NOTE_WITH(provider, name, arguments) \
 	"990:\tnop\n" \
 	"\t.pushsection .note.stapsdt,\"?\",\"note\"\n" \
@@ -68,9 +72,9 @@
 #define WMK_ASM_NO_NOTE(provider, name) ""
 
 /*
- * The note provider:name_args is in the enabled block, after the staging, and describes the staged values, such as
- * "-4@8(%rdx)". An argument has two operands, its size and its offset; size 0 means no argument. An asm statement has
- * at most 30 operands.
+ * The SDT note provider:name_args is in the enabled block, after the staging, and describes the staged values, such as
+ * "-4@8(%rdx)". An argument of the note has two operands, a size and an offset; size 0 means no argument. An asm
+ * statement has at most 30 operands.
  */
 #define WMK_NOTED_MAX 12
 #if defined(__x86_64__)
@@ -91,7 +95,7 @@
 	(type) == WAYMARK_T_S16 ? -2 : (type) == WAYMARK_T_U16 ? 2 : \
 	(type) == WAYMARK_T_S32 ? -4 : (type) == WAYMARK_T_U32 || (type) == WAYMARK_T_FLOAT ? 4 : \
 	(type) == WAYMARK_T_S64 ? -8 : 8)
-/* Offset in bytes of the next value; a reference ends a run of scalars. */
+/* Offset in bytes of the value after a staged value; a reference ends a run of scalars. */
 #define WMK_STAGED_PAST(is_ref, word, size) ((is_ref) ? ((word) + 7) / 8 * 8 : (word) + ((size) < 0 ? -(size) : (size)))
 
 #if defined(__clang__)
@@ -101,8 +105,9 @@
 #endif
 
 /*
- * Statements that set `wmk_on` if the site is enabled. `desc` is the address of the descriptor, `byte` an lvalue for
- * WAYMARK_NO_PATCH. `n` numbers the sites of a translation unit, because the scope of a label is the whole function.
+ * Statements that set `wmk_on` if the site is enabled. `desc` is the address of the descriptor, and `byte` is an lvalue
+ * for WAYMARK_NO_PATCH. `n` numbers the sites of a translation unit, because the scope of a label is the whole
+ * function.
  */
 #if defined(WAYMARK_NO_PATCH)
 #define WMK_SITE(desc, byte, n, note, provider, name) \
@@ -135,13 +140,13 @@ wmk_hit_##n: WMK_COLD \
 extern "C" {
 #endif
 
-/* The bounds of the table of this module, from the linker; null in a module without sites. */
+/* The bounds of the site table of this module, which the linker defines; null in a module without sites. */
 extern const struct waymark_site __start_waymark_sites[] __attribute__((weak, visibility("hidden")));
 extern const struct waymark_site __stop_waymark_sites[] __attribute__((weak, visibility("hidden")));
 
 /*
- * One object in each executable and shared library: every object file defines it, the linker keeps one, and it is
- * hidden from other modules.
+ * Each executable and each shared library has one module object: every object file defines the object, the linker keeps
+ * one copy, and the copy is hidden from other modules.
  */
 extern struct waymark_module wmk_module_v2;
 __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 = {
@@ -150,8 +155,8 @@ __attribute__((weak, visibility("hidden"))) struct waymark_module wmk_module_v2 
 };
 
 /*
- * These functions run before the constructors and after the destructors of the program. Each object file has its own
- * copy of the functions; the library ignores repeated calls for one module.
+ * The module functions run before the constructors and after the destructors of the program. Each object file has its
+ * own copy of the module functions; the library ignores repeated calls for one module.
  */
 __attribute__((constructor(101))) static void wmk_module_begin(void)
 {

@@ -2,9 +2,9 @@
 /*
  * stage.h - collect the values of a record in the form that waymark_record() takes: whole words, and references.
  *
- * All functions are inlined into the enabled block. Positions depend on types only, so the optimiser folds every shift
- * and test. A u32, a u64 and a double become three full-word stores, without byte-wise stores that would stall a later
- * wide load.
+ * All staging functions are inlined into the enabled block. Positions of staged values depend on types only, so the
+ * optimiser folds every shift and test. A u32, a u64 and a double become three full-word stores, without byte-wise
+ * stores that would stall a later wide load.
  */
 #ifndef WAYMARK_DETAIL_STAGE_H
 #define WAYMARK_DETAIL_STAGE_H
@@ -37,7 +37,7 @@ WMK_INLINE void wmk_stage_scalar(struct wmk_stage *s, uint64_t value, unsigned w
 	s->bits = s->bits + width - 64;
 }
 
-/* End a run of scalars: the rest of the run's last word is zero. */
+/* End a run of scalars: the unused bytes of the last word are zero. */
 WMK_INLINE void wmk_stage_flush(struct wmk_stage *s)
 {
 	if (s->bits)
@@ -60,7 +60,7 @@ WMK_INLINE void wmk_stage_record(struct wmk_stage *s, struct waymark_desc *desc)
 	wmk_call_record(desc, s->n_words ? s->words : WMK_NULL, s->n_refs ? s->refs : WMK_NULL);
 }
 
-/* The bits of floating point values. */
+/* The bit pattern of a floating point value. */
 WMK_INLINE uint64_t wmk_float_bits(float value)
 {
 	uint32_t bits;
