@@ -70,7 +70,7 @@ void wmk_chunk_journal_free(struct wmk_chunk_journal *journal)
 	*journal = (struct wmk_chunk_journal){ NULL, 0, NULL, 0 };
 }
 
-/* The name at the end of a line: a space, and then the name. */
+/* Parse the name at the end of a line, after a space. */
 static int name_of(const char *line, char **name)
 {
 	if (*line++ != ' ' || strcspn(line, "\n") == 0 || strcspn(line, "\n") > STREAM)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chunk_journal.h - the journal of a rotation: the name of the chunk that ends, and the cut of each source, as text.
- * The last journal of a rotation is also the file of the next chunk with the positions at which its sources begin.
+ * The last journal of a rotation is also a file of the next chunk: it contains the positions at which the sources begin
+ * the next chunk.
  *
  *     waymark-rotation 2
  *     chunk <number of the next chunk> <name>
@@ -11,7 +12,8 @@
  *     ...
  *     end
  *
- * Pure functions on memory. The journal is a file of the trace directory, which belongs to a user: it is not trusted.
+ * Pure functions on memory. The journal is a file of the trace directory, which belongs to a user, so its content is
+ * not trusted.
  */
 #ifndef WMK_CONSUMER_CHUNK_JOURNAL_H
 #define WMK_CONSUMER_CHUNK_JOURNAL_H
@@ -31,7 +33,7 @@ struct wmk_chunk_counts {
 	char *channel;
 };
 
-/* A journal is zeroed at first. */
+/* A journal begins as a structure of zeros. */
 struct wmk_chunk_journal {
 	struct wmk_chunk_cut *cuts;
 	size_t n;
@@ -49,7 +51,7 @@ int wmk_chunk_journal_end(char **text);
  * -ENOMEM.
  */
 int wmk_chunk_journal_parse(const char *text, uint64_t chunk, struct wmk_chunk_journal *journal);
-/* The cut of a stream, or NULL. */
+/* Return the cut of a stream, or NULL if the journal has no cut of the stream. */
 const struct wmk_ring_cut *wmk_chunk_journal_find(const struct wmk_chunk_journal *journal, const char *stream);
 /* Return the counts of `channel` in the journal. NULL: the journal has none. */
 const struct wmk_counts *wmk_chunk_journal_find_counts(const struct wmk_chunk_journal *journal, const char *channel);

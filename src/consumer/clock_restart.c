@@ -17,7 +17,7 @@ static void note(struct wmk_consumer *consumer, const char *words)
 		output->ops->note(output, words);
 }
 
-/* The records of the ring set of a group. 0: it has none, or they cannot be counted. */
+/* Return the number of records of the ring set of a group. 0: it has none, or they cannot be counted. */
 static uint64_t records_of(struct wmk_consumer *consumer, const struct wmk_group *group)
 {
 	struct wmk_ring_totals one;

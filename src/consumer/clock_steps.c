@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_steps.c - observe steps of real time (see clock_steps.h). A timer never expires, but the kernel cancels it when
- * CLOCK_REALTIME changes discontinuously. Between steps, this costs nothing.
+ * clock_steps.c - observe steps of real time (see clock_steps.h). The timer never expires, but the kernel cancels the
+ * timer when CLOCK_REALTIME is set (TFD_TIMER_CANCEL_ON_SET). Between steps, this costs nothing.
  */
 #include "consumer/clock_steps.h"
 
@@ -30,6 +30,6 @@ bool wmk_clock_steps_read(int fd)
 {
 	uint64_t expired;
 
-	/* ECANCELED: real time was set. The timer can expire only if real time is set to a time after NEVER_S. */
+	/* ECANCELED: real time was set. The timer expires only if real time is set to a time after NEVER_S. */
 	return read(fd, &expired, sizeof(expired)) > 0 || errno == ECANCELED;
 }

@@ -7,7 +7,10 @@
 
 /* Returns the descriptor, which the caller closes; -errno: steps cannot be observed. */
 int wmk_clock_steps_open(void);
-/* To be called when the descriptor is readable. True: real time was set since the last call. */
+/*
+ * The caller calls wmk_clock_steps_read() when the descriptor is readable. Returns true if real time was set since the
+ * last call.
+ */
 bool wmk_clock_steps_read(int fd);
 
 #endif

@@ -15,7 +15,7 @@ bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_p
 	return kind >= 0;
 }
 
-/* If a point cannot be written (disk full), the next due point replaces it. */
+/* If a sync point cannot be written (disk full), the next due sync point replaces it. */
 void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_point *point)
 {
 	struct wmk_consumer_clock *clock = &consumer->clock;
@@ -24,8 +24,8 @@ void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_
 	if (!output || !output->ops->clock_point)
 		return;
 	/*
-	 * Two threads measure sync points, so this thread may get a later sync point first. Compare only with sync
-	 * points that were measured earlier.
+	 * Two threads measure sync points, so this thread may receive a later sync point before an earlier one. Compare
+	 * a sync point only with sync points that were measured earlier.
 	 */
 	if (point->monotonic_ns > clock->last.monotonic_ns) {
 		if (point->value < clock->last.value)

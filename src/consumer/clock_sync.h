@@ -9,7 +9,7 @@
  *     stop, end                    one point, if packets were written after the last one
  *     real time was set            one point (wmk_consumer_clock_stepped())
  *
- * So each record is between two sync points, and an idle consumer writes no sync points.
+ * Each record is therefore between two sync points, and an idle consumer writes no sync points.
  */
 #ifndef WMK_CONSUMER_CLOCK_SYNC_H
 #define WMK_CONSUMER_CLOCK_SYNC_H
@@ -20,16 +20,17 @@
 #define WMK_CLOCK_SYNC_IDLE_NS UINT64_C(10000000000)
 
 /*
- * The sources of the trace use this clock. If the plug-in of a clock cannot be loaded, no points are written.
- * `is_held`: no packet is written before the stop, because the rings keep their records until then. The consumer still
- * writes sync points before the stop. Called under streams_lock, in the consumer's thread or before this thread starts.
+ * Set the clock that the sources of the trace use. If the plug-in of a clock cannot be loaded, the consumer writes no
+ * sync points. `is_held`: the rings keep their records until the stop, so no packet is written before the stop. The
+ * consumer still writes sync points before the stop. Called under streams_lock, in the consumer's thread or before this
+ * thread starts.
  */
 void wmk_clock_sync_begin(struct wmk_consumer *consumer, enum wmk_clock_kind kind, bool is_held);
-/* Write a point if a point is due and the last point is at least `age_ns` old. In the consumer's thread. */
+/* Write a sync point if a sync point is due and the last one is at least `age_ns` old. In the consumer's thread. */
 void wmk_clock_sync(struct wmk_consumer *consumer, uint64_t age_ns);
-/* Measure a point. False: the clock is unknown, or cannot be read. Any thread. */
+/* Measure a point. Returns false if the clock is unknown or cannot be read. Any thread. */
 bool wmk_clock_sync_take(const struct wmk_consumer *consumer, struct wmk_clock_point *point);
-/* Write a point that was measured. In the consumer's thread. */
+/* Write a sync point that was measured with wmk_clock_sync_take(). In the consumer's thread. */
 void wmk_clock_sync_write(struct wmk_consumer *consumer, const struct wmk_clock_point *point);
 
 #endif

@@ -51,8 +51,8 @@ static void carry_out(void *arg)
 }
 
 /*
- * Run the command in the consumer's thread. If the calling thread is the consumer's thread, or if the consumer's thread
- * does not run, run the command here.
+ * Run the command in the consumer's thread, and wait until the command is done. If the calling thread is the consumer's
+ * thread, or if the consumer's thread does not run, the calling thread runs the command.
  */
 static int command(struct command *command)
 {
@@ -146,7 +146,7 @@ static int do_remove(struct command *command)
 	if (command->stats)
 		wmk_consumer_sum(command->consumer, group, command->stats);
 	wmk_streams_remove_group(command->consumer, group);
-	/* The thread must not sleep on sets that were removed. */
+	/* After a removal, the consumer's thread must not wait on the removed sets. */
 	wmk_consumer_watch(command->consumer);
 	return seen.err;
 }

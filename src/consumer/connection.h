@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.h - messages to the connected session daemon, and to the log. The server's thread, unless stated
- * otherwise.
+ * connection.h - messages to the connected session daemon, and to the log. All functions of this header belong to the
+ * server's thread, unless stated otherwise.
  */
 #ifndef WMK_CONSUMER_CONNECTION_H
 #define WMK_CONSUMER_CONNECTION_H
@@ -16,8 +16,7 @@ void wmk_server_log(struct wmk_consumer_server *server, const char *format, ...)
 /* Wake the server's thread. Any thread; async-signal-safe. */
 void wmk_server_wake(struct wmk_consumer_server *server);
 /*
- * Answer a request of connection number `connection`. If the connection with this number has ended, the function does
- * nothing.
+ * Answer a request of the connection with number `connection`. If the connection has ended, the function does nothing.
  */
 void wmk_server_reply(struct wmk_consumer_server *server, uint64_t connection, uint32_t request,
 		      const struct wmk_object *is, const void *object);

@@ -98,14 +98,14 @@ static int add_ring(struct wmk_consumer *consumer, struct wmk_group *group, stru
 uint32_t wmk_consumer_header_room(uint32_t subbuf_size)
 {
 	/*
-	 * A sub-buffer begins at a page boundary and has a header of 64 bytes. The header_room follows, and the last
-	 * WMK_CTF_PACKET_ROOM bytes of the header_room hold the packet header. With the header_room for direct I/O, the
-	 * packet begins at offset 512.
+	 * A sub-buffer begins at a page boundary and has a header of 64 bytes. The header_room follows the sub-buffer
+	 * header, and the last WMK_CTF_PACKET_ROOM bytes of the header_room hold the packet header. With the
+	 * header_room for direct I/O, the packet begins at offset 512 of the sub-buffer.
 	 */
 	return subbuf_size >= WMK_STORE_DIRECT_MIN ? WMK_STORE_ALIGN - 64 + WMK_CTF_PACKET_ROOM : WMK_CTF_PACKET_ROOM;
 }
 
-/* Remove a group of which only a part was added. The counts of the group are dropped. */
+/* Remove a group that was added only in part. The counts of the group are dropped. */
 static void undo_group(struct wmk_consumer *consumer, struct wmk_group *group, const struct wmk_consumer_stats *before)
 {
 	wmk_streams_remove_group(consumer, group);
@@ -240,8 +240,8 @@ int wmk_consumer_dump(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 }
 
 /*
- * After this function, the thread sleeps in poll(). Called under streams_lock. The caller then calls
- * wmk_consumer_wake(), because the consumer's thread may be asleep on the futex.
+ * Create the eventfd, so that the consumer's thread sleeps in poll() instead of on the futex. Called under
+ * streams_lock. The caller then calls wmk_consumer_wake(), because the consumer's thread may still sleep on the futex.
  */
 static int make_wake(struct wmk_consumer *consumer)
 {
@@ -255,7 +255,7 @@ static int make_wake(struct wmk_consumer *consumer)
 		return wmk_error(-errno, "cannot create an eventfd for the consumer: %s", strerror(errno));
 	/*
 	 * (V) release: the eventfd exists before its number is visible; pairs with (W) in thread.c. A concurrent
-	 * wmk_consumer_wake() that still reads -1 as the eventfd wakes only the futex. The caller of this function then
+	 * wmk_consumer_wake() that still reads -1 as the eventfd wakes only the futex. The caller of make_wake() then
 	 * calls wmk_consumer_wake() again, which wakes both the futex and the eventfd.
 	 */
 	atomic_store_explicit(&consumer->wake, fd, memory_order_release);

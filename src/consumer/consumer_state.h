@@ -36,8 +36,8 @@
 #define WMK_STREAM_NAME 160
 
 /*
- * Streams that were added together: those of a ring set, those of a kernel channel, or (`from` NULL) all single
- * sources.
+ * A group of streams that were added together: the streams of a ring set, the streams of a kernel channel, or (`from`
+ * NULL) all single sources.
  */
 struct wmk_group {
 	const void *from;
@@ -112,7 +112,10 @@ struct wmk_consumer_work {
 	struct wmk_consumer_work *next;
 };
 
-/* Sync points of the trace's clock (clock_sync.h). Only the consumer's thread uses the members, except `kind`. */
+/*
+ * Sync points of the trace's clock (clock_sync.h). Only the consumer's thread uses the members of this structure,
+ * except `kind`.
+ */
 struct wmk_consumer_clock {
 	/* enum wmk_clock_kind; -1: there are no sources yet, or the clock cannot be read */
 	_Atomic int kind;
@@ -130,7 +133,7 @@ struct wmk_consumer_clock {
 
 struct wmk_consumer {
 	struct wmk_consumer_options options;
-	/* Held during a drain pass, and to add or remove streams. */
+	/* `streams_lock` is held during a drain pass, and while streams are added or removed. */
 	pthread_mutex_t streams_lock;
 	struct wmk_stream **streams;
 	size_t n_streams;
@@ -157,12 +160,12 @@ struct wmk_consumer {
 	uint64_t reclaim_at;               /* when the memory of a ring can be given back (reclaim_timer.h) */
 	bool flushes;                      /* at least one channel has a flush interval */
 	uint64_t flush_least_ns;           /* the shortest interval of all streams with a flush interval */
-	/* A live reader follows the trace (flush_timer.c). */
+	/* `is_followed`: a live reader follows the trace (flush_timer.c). */
 	bool is_followed, is_busy;         /* is_busy: its parts are large, so they are written less often */
 	/* floor of the sources, in the clock of the trace, and when it was raised; 0: none */
 	uint64_t floor, floor_ns;
 	struct wmk_consumer_clock clock;
-	/* `lock` protects the commands and the published statistics below. */
+	/* `lock` protects the commands and the published statistics. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;            /* a command has been carried out */
 	pthread_t thread;
@@ -175,13 +178,13 @@ struct wmk_consumer {
 	_Atomic int wake;
 	int stop_err;
 	struct wmk_consumer_stats stats;
-	/* The heartbeat: a separate thread, which uses `lock`. */
+	/* The heartbeat runs in a separate thread, which uses `lock`. */
 	pthread_t heartbeat;
 	pthread_cond_t heartbeat_changed;
 	/* heartbeat_on: the consumer's thread is not in its deep sleep */
 	bool has_heartbeat, heartbeat_on, heartbeat_stop;
 	_Atomic uint64_t alive_ns;         /* time of the last progress of the consumer's thread */
-	/* Used only by the consumer's thread. */
+	/* Only the consumer's thread uses the following members. */
 	struct waymark_ring_set **watched; /* sets that it sleeps on: a copy of `sets` */
 	unsigned n_watched;
 	/* the shortest interval of the sets with writers that do not wake a reader; 0: no such set */
@@ -194,8 +197,8 @@ struct wmk_consumer {
 	unsigned n_polled, n_followed;
 	bool follow_woke;                  /* a descriptor of follow_fd() was readable */
 	/*
-	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. So the next sleep ignores the
-	 * descriptors of follow_fd(), and is limited to WMK_CONSUMER_DEEP_US.
+	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. The next sleep then ignores the
+	 * descriptors of follow_fd(), and lasts at most WMK_CONSUMER_DEEP_US.
 	 */
 	bool follows_in_vain;
 	bool source_woke;                  /* a source of the kernel may have a new record */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_hotplug.c - CPUs that come online while a kernel channel records: each gets a stream. The stream of a CPU that
- * goes offline stays: the kernel keeps its buffer and the records in it.
+ * cpu_hotplug.c - add a stream for each CPU that comes online while a kernel channel records. The stream of a CPU that
+ * goes offline stays, because the kernel keeps the buffer of the CPU and the records in the buffer.
  *
  * The kernel allocates the buffer of a CPU when the CPU comes online for the first time. The allocation does not wake
  * readers of other buffers. So the consumer's thread reads the list of online CPUs periodically, until every possible
@@ -70,7 +70,7 @@ int wmk_cpu_hotplug_open(struct wmk_group *group, struct wmk_kreader *reader, co
 	return 0;
 }
 
-/* True if the list of online CPUs has changed since the last call. */
+/* Return true if the list of online CPUs has changed since the last call. */
 static bool online_changed(struct wmk_cpu_hotplug *cpus)
 {
 	char text[ONLINE_BYTES];

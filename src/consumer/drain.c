@@ -4,9 +4,10 @@
  * loss.
  *
  * The lost count of a packet has two parts: losses of the source, and unwritten records. The losses of the source are
- * counted up to the end of the packet. The unwritten records are earlier records that could not be written. So no
- * packet includes a loss that happened after the end of the packet. Every stream begins with 0 and ends with the final
- * count. If no packet with records reports a count, an empty packet reports this count.
+ * counted up to the end of the packet. The unwritten records are earlier records that could not be written. So the lost
+ * count of a packet never includes a loss that happened after the end of the packet. The first lost count of every
+ * stream is 0, and the last lost count is the final count. If no packet with records can report a lost count, an empty
+ * packet reports the lost count.
  */
 #include "consumer/drain.h"
 
@@ -19,13 +20,13 @@
 #include "base/testpoint.h"
 #include "consumer/stream_counts.h"
 
-/* Limits of one stream's turn, after which the next stream has its turn: packets, and bytes. */
+/* Limits of the packets and bytes of one stream, after which the next stream is drained. */
 #define TURN 4
 #define TURN_BYTES (1u << 20)
 /* percentage of a source that waits to be drained, above which the disk is too slow */
 #define BEHIND 50u
 #define TURNS 16                   /* limit of turns in one pass; then the thread carries out commands */
-/* Claims of anonymous processes are retired if they do not change for this time. */
+/* Claims of anonymous processes are retired if the claims do not change for STILL_NS. */
 #define STILL_NS 1000000000u
 
 void wmk_stream_write_failed(struct wmk_stream *stream, int err)
@@ -76,8 +77,8 @@ static int put_packet(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	stream->lost_written = lost;
 	stream->cut_written = packet->cut;
 	/*
-	 * The empty packet at the begin of a stream also sets end_ts, because no later packet may be earlier than the
-	 * empty packet. The empty packet sets end_ts even if the output has no room for the next packet.
+	 * The empty packet at the beginning of a stream also sets end_ts, because no later packet may have an earlier
+	 * time than the empty packet. The empty packet sets end_ts even if the output has no room for the next packet.
 	 */
 	if (stream->end_ts < packet->end_ts)
 		stream->end_ts = packet->end_ts;
@@ -96,9 +97,9 @@ static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, u
 }
 
 /*
- * Open the file if the stream has none. If the first packet with records has a lost count other than 0, write an empty
- * packet with count 0 before it. A later consumer that finds only the empty packet continues before the packet with
- * records.
+ * Open the file of the stream if the file is not open. If the first packet with records has a lost count other than 0,
+ * write an empty packet with the count 0 before this packet. A later consumer that finds only the empty packet
+ * continues before the packet with records.
  */
 static int open_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
@@ -211,7 +212,7 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	return 1;
 }
 
-/* Load the cut fields that were counted after the last packet, or in a stream that has no packets. */
+/* Load the number of cut fields that were counted after the last packet, or in a stream that has no packets. */
 static void update_cut(struct wmk_stream *stream)
 {
 	if (!stream->failed && stream->source->ops->cut)
@@ -251,8 +252,8 @@ int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *strea
 }
 
 /*
- * Check whether the file of the stream was removed during recording. If the file was removed, the records in the file
- * are lost. No further packet of the stream can report this loss.
+ * Check whether another process has removed the file of the stream during recording. If the file was removed, the
+ * records in the file are lost. No further packet of the stream can report this loss.
  */
 static void check_file(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -288,9 +289,9 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * Take all packets, including partial sub-buffers, up to the position of the writers at the start of this call. So a
- * fast writer cannot prolong the loop. An application can forge the position of its writers, so the size of the source
- * also limits the loop.
+ * Take all packets, including partial sub-buffers, up to the position that the writers had at the start of this call.
+ * Because of this limit, a fast writer cannot prolong the loop. An application can forge the position of its writers,
+ * so the size of the source also limits the loop.
  */
 static int drain_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, enum wmk_drain_mode mode,
 		 struct wmk_drain_result *result)
@@ -349,8 +350,8 @@ static int take_turn(struct wmk_consumer *consumer, struct wmk_stream *stream, s
 }
 
 /*
- * Call follow() of all sources, even if no packet can be written. True if follow() of at least one source had work to
- * do.
+ * Call follow() of all sources, even if no packet can be written. Return true if follow() of at least one source had
+ * work to do.
  */
 static bool follow(struct wmk_consumer *consumer)
 {
@@ -370,8 +371,8 @@ static bool follow(struct wmk_consumer *consumer)
 }
 
 /*
- * Take complete packets in at most TURNS turns. After TURNS turns, the thread must back memory ahead of the writers
- * again. A full disk ends the pass. After another error of a stream, this pass skips the stream and continues with the
+ * Take complete packets in at most TURNS turns. After TURNS turns, the thread must allocate memory ahead of the writers
+ * again. A full disk ends the pass. After another error of a stream, the pass skips this stream and continues with the
  * other streams.
  */
 static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
@@ -405,8 +406,8 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 
 	memset(result, 0, sizeof(*result));
 	/*
-	 * A stream that ends has no next chunk. So END removes the cut of the stream, and all records of the stream
-	 * belong to the open chunk.
+	 * A stream that ends has no next chunk. END therefore removes the cut of the stream, and all records of the
+	 * stream belong to the open chunk.
 	 */
 	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
 		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {

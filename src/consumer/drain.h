@@ -21,33 +21,33 @@ struct wmk_drain_result {
 };
 
 /*
- * Drain all streams, or those of `group`. WHOLE takes complete packets; FLUSH also takes partial sub-buffers; END
+ * Drain all streams, or the streams of `group`. WHOLE takes complete packets; FLUSH also takes partial sub-buffers; END
  * discards records that cannot be written and ends the streams. WHOLE and FLUSH skip streams that are written only at
  * stop. FLUSH with `settle` includes streams that are written only at stop, and also writes the current lost counts.
  */
 void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode, const struct wmk_group *group,
 			bool settle, struct wmk_drain_result *result);
 /*
- * Back memory ahead of the writers, and update the heartbeat. Called in each pass, and after each packet, because a
- * slow disk can delay the next packet. Once a second, retire claims of ended processes. If memory is not available, the
- * writers count lost records.
+ * Allocate ring memory ahead of the writers, and update the heartbeat. The consumer calls this function in each pass,
+ * and after each packet, because a slow disk can delay the next packet. Once a second, the function also retires claims
+ * of ended processes. If memory is not available, the writers count lost records.
  */
 void wmk_consumer_maintain(struct wmk_consumer *consumer);
 /*
- * Write all records that the stream has now, including parts of a sub-buffer. `result` gets the errors, but not the
- * number of packets. True: the stream had records.
+ * Write all records that the stream has now, including the records of partial sub-buffers. `result` receives the
+ * errors, but not the number of packets. True: the stream had records.
  */
 bool wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_drain_result *result);
 /*
- * Write the final counts of the stream in this chunk; stream->lost_written is then the lost count of the chunk. -errno
+ * Write the final counts of the stream in the chunk; stream->lost_written is then the lost count of the chunk. -errno
  * of the output: no count is lost; call it again later.
  */
 int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream);
-/* Count a packet that was not written. Stores the text of the cause chain, and clears the chain. */
+/* Count a packet that could not be written. The function stores the text of the cause chain, and clears the chain. */
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
 /*
- * End the stream, because its source is corrupt or the stream cannot be continued. The other streams continue. `what`:
- * the reason, for the report.
+ * End a stream because its source is corrupt or because the stream cannot be continued. The other streams continue.
+ * `what` is the reason for the report.
  */
 void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 

@@ -4,14 +4,15 @@
  * channel, even if records are rare.
  *
  * The flush interval of a stream begins at the last pass that found no unread record. So the flush interval of a stream
- * begins before the first unread record of the stream is committed. A ring that fills whole sub-buffers faster than the
- * interval is never flushed. After a long sleep, the first record is written at once. Testing whether a buffer of the
- * kernel has unread records is expensive. So the thread flushes a buffer of the kernel until the buffer is empty. After
- * the kernel has woken the thread for a buffer (kernel_sleep.c), the thread flushes the buffer again.
+ * begins before the first unread record is committed. A ring that fills whole sub-buffers faster than the interval is
+ * never flushed. After a long sleep of the consumer's thread, the first record is written at once. A test whether a
+ * kernel buffer has unread records is expensive. So the consumer's thread flushes a kernel buffer until the buffer is
+ * empty. After the kernel has woken the consumer's thread for a kernel buffer (kernel_sleep.c), the thread flushes the
+ * buffer again.
  *
- * While a live reader follows the trace (store/followed.h), the interval is 10 ms, or 50 ms if parts are large. If no
- * record is unread at the end of a pass, the low-water time is published. With the low-water time, a reader that merges
- * streams does not wait for streams without records.
+ * While a live reader follows the trace (store/followed.h), the flush interval is 10 ms, or 50 ms if the parts are
+ * large. If no record is unread at the end of a pass, the consumer publishes the low-water time. With the low-water
+ * time, a reader that merges streams does not wait for streams without records.
  */
 #include "consumer/flush_timer.h"
 
@@ -34,8 +35,8 @@ static uint64_t interval_of(const struct wmk_consumer *consumer, const struct wm
 }
 
 /*
- * Return the time at which the unread part of the stream has to be written. WMK_FLUSH_NEVER: the stream has no unread
- * part.
+ * Return the time at which the unread part of the stream has to be written. Returns WMK_FLUSH_NEVER if the stream has
+ * no unread part.
  */
 static uint64_t due_of(const struct wmk_consumer *consumer, const struct wmk_stream *stream)
 {
@@ -59,8 +60,8 @@ static void look(struct wmk_stream *stream, uint64_t last_pass, uint64_t now)
 }
 
 /*
- * A source of the kernel does not report unread parts. The thread assumes an unread part until a flush finds no
- * records, and again after the source has woken the thread.
+ * A source of the kernel does not report whether it has an unread part. The consumer's thread assumes an unread part
+ * until a flush finds no records, and again after the source has woken the thread.
  */
 static void look_at_kernel(const struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t now)
 {
@@ -95,7 +96,7 @@ static void flush(struct wmk_consumer *consumer, struct wmk_stream *stream, uint
 	}
 }
 
-/* Check all streams. True: the flush interval is over for the unread part of at least one stream. */
+/* Check all streams. Returns true if the flush interval is over for the unread part of at least one stream. */
 static bool look_at_all(struct wmk_consumer *consumer, const struct wmk_drain_result *pass, uint64_t last_pass,
 			uint64_t now)
 {
@@ -122,7 +123,7 @@ static bool look_at_all(struct wmk_consumer *consumer, const struct wmk_drain_re
 	return is_due;
 }
 
-/* Raise the floor of each source, and return the least floor; 0: unknown. */
+/* Raise the floor of each source, and return the least floor; 0 if the floor of a source is unknown. */
 static uint64_t raise_floors(const struct wmk_consumer *consumer)
 {
 	uint64_t floor = UINT64_MAX;
@@ -140,8 +141,8 @@ static uint64_t raise_floors(const struct wmk_consumer *consumer)
 }
 
 /*
- * Called after a pass that has left no record unread. If consumer->floor was raised at least COMMIT_NS ago, the pass
- * has written all records earlier than consumer->floor.
+ * Called after a drain pass that has left no record unread. If consumer->floor was raised at least COMMIT_NS ago, the
+ * pass has written all records earlier than consumer->floor.
  */
 static void publish_low_water(struct wmk_consumer *consumer, uint64_t now)
 {
@@ -152,8 +153,8 @@ static void publish_low_water(struct wmk_consumer *consumer, uint64_t now)
 }
 
 /*
- * With a live reader, if the part of one stream is due, the parts of all streams are written. So no ring holds an
- * unwritten record before the low-water time.
+ * With a live reader, if the unread part of one stream is due, the unread parts of all streams are written. So no ring
+ * holds an unwritten record before the low-water time.
  */
 void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_result *pass)
 {

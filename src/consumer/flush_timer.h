@@ -7,12 +7,12 @@
 
 #include "consumer/drain.h"
 
-/* The value of flush_at if no stream has records that wait for a flush. */
+/* The value of flush_at if no stream has records that wait to be flushed. */
 #define WMK_FLUSH_NEVER UINT64_MAX
 
 /*
- * After a drain pass with the result `pass`: writes each part at the end of its flush interval, and sets flush_at.
- * Errors are added to `pass`. Under streams_lock.
+ * Called after a drain pass with the result `pass`: write each part of a sub-buffer at the end of its flush interval,
+ * and set flush_at. Errors are added to `pass`. Under streams_lock.
  */
 void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_result *pass);
 

@@ -2,8 +2,8 @@
 /*
  * handshake.c - see handshake.h.
  *
- * Any process of this user can connect, but it must not disturb the connected session daemon. Only a process that sends
- * the greeting of a session daemon replaces that daemon.
+ * Any process of this user can connect, but a new connection must not disturb the connected session daemon. Only a
+ * process that sends the greeting of a session daemon replaces the connected session daemon.
  */
 #include "consumer/handshake.h"
 

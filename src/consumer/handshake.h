@@ -24,14 +24,16 @@ struct wmk_server_handshake {
 	struct wmk_consumerd_in in;
 };
 
-/* Add a new connection of this user. If the user has too many connections, close the oldest one. */
+/*
+ * Add a new connection of this user. If the user has too many connections, the function closes the oldest connection.
+ */
 void wmk_server_handshake_add(struct wmk_consumer_server *server, int connection);
-/* Fill server->n_handshakes elements of `fds` for poll(). Returns the time limit in ms; -1: none. */
+/* Fill server->n_handshakes elements of `fds` for poll(). Returns the time limit of poll() in ms; -1: no limit. */
 int wmk_server_handshakes_poll(const struct wmk_consumer_server *server, struct pollfd *fds);
 /*
- * Read from the first `n` connections. Returns true if one connection is from a session daemon: the caller owns
- * *daemon, and daemon->in has the data that followed the HELLO message. *refused: number of connections that were
- * closed.
+ * Read from the first `n` connections in `fds`. Returns true if one connection is from a session daemon: the caller
+ * then owns *daemon, and daemon->in has the data that followed the HELLO message. *refused: number of connections that
+ * were closed.
  */
 bool wmk_server_handshakes_receive(struct wmk_consumer_server *server, const struct pollfd *fds, unsigned n,
 				   struct wmk_server_handshake *daemon, unsigned *refused);

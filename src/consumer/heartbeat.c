@@ -31,7 +31,7 @@ static void *heartbeat(void *arg)
 			pthread_cond_wait(&consumer->heartbeat_changed, &consumer->lock);
 			continue;
 		}
-		/* Relaxed: alive_ns is only a time, and no other data depends on alive_ns. */
+		/* Relaxed: alive_ns is only a time, and no other data depends on it. */
 		if (wmk_clock_monotonic() - atomic_load_explicit(&consumer->alive_ns, memory_order_relaxed) < HUNG_NS)
 			for (size_t i = 0; i < consumer->n_sets; i++)
 				waymark_ring_set_heartbeat(consumer->sets[i]);
@@ -80,8 +80,9 @@ void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer)
 void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause)
 {
 	/*
-	 * The second thread can pause during a deep sleep. Before a deep sleep, waymark_ring_sets_wait() marks the
-	 * heartbeat of the ring sets as idle. After the sleep, waymark_ring_sets_wait() updates the heartbeat.
+	 * The second thread can pause during a deep sleep of the consumer's thread. Before a deep sleep,
+	 * waymark_ring_sets_wait() marks the heartbeat of the ring sets as idle. After the sleep,
+	 * waymark_ring_sets_wait() updates the heartbeat.
 	 */
 	pthread_mutex_lock(&consumer->lock);
 	consumer->heartbeat_on = !pause;

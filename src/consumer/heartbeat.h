@@ -13,7 +13,7 @@ struct wmk_consumer;
 /* Start and stop the second thread (heartbeat.c), together with the consumer's thread. 0 or -errno. Takes `lock`. */
 int wmk_consumer_heartbeat_start(struct wmk_consumer *consumer);
 void wmk_consumer_heartbeat_stop(struct wmk_consumer *consumer);
-/* The consumer's thread begins or ends its deep sleep. Takes `lock`. */
+/* The consumer's thread calls this function at the beginning and at the end of its deep sleep. Takes `lock`. */
 void wmk_consumer_heartbeat_pause(struct wmk_consumer *consumer, bool pause);
 
 #endif

@@ -16,7 +16,7 @@
 #include "store/compress_directory.h"
 #include "store/store.h"
 
-/* These are values of linux/ioprio.h, which some C libraries lack. */
+/* The values are from linux/ioprio.h, which some C libraries lack. */
 #define IO_OF_THREAD 1
 #define IO_IDLE (3 << 13)
 
@@ -29,7 +29,7 @@ struct compression {
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-/* If a priority cannot be set, the thread keeps that of the process. */
+/* If a priority cannot be set, the thread keeps the priority of the process. */
 static void become_idle(void)
 {
 	const struct sched_param none = { .sched_priority = 0 };

@@ -75,7 +75,7 @@ static int take_dump(struct wmk_kernel_copy *copy, const struct wmk_kreader *rea
 	return err;
 }
 
-/* Runs in the consumer's thread, under streams_lock. */
+/* The function runs in the consumer's thread, under streams_lock. */
 static int take_all(void *arg)
 {
 	const struct taking *taking = arg;

@@ -2,16 +2,16 @@
 /*
  * kernel_sleep.c - sleep in poll(), for kernel channels.
  *
- * Usually the kernel wakes the thread when a quarter of a buffer is filled. A thread that sleeps because nothing is
- * unread *arms* its sources: the kernel wakes it with the first record, so that the flush interval of the channel can
- * begin. When the thread wakes, it disarms the sources.
+ * Usually the kernel wakes the consumer's thread when a quarter of a buffer is filled. A consumer's thread that sleeps
+ * because nothing is unread *arms* its sources: the kernel then wakes the thread with the first record, so that the
+ * flush interval of the channel can begin. When the consumer's thread wakes, it disarms the sources.
  *
  *     passes ──nothing unread──► arm ── poll ──first record──► disarm, flush ──► passes on a timer
  *                                 ▲                │ only records of the tracer's own threads (`fruitless`)
  *                                 └── one interval ┘
  *
- * The sleep itself causes kernel records, for example of the system calls of this thread. A record that the sleep
- * causes is in the buffer and wakes the thread, but no packet contains the record. The last arrow (one interval) limits
+ * The sleep itself causes kernel records, for example of the system calls of the consumer's thread. A record that the
+ * sleep causes wakes the thread, but the record is in no packet. The last arrow of the diagram (one interval) limits
  * the rate of wakes by such records.
  */
 #include "consumer/kernel_sleep.h"
@@ -25,8 +25,8 @@
 #include "consumer/thread.h"
 
 /*
- * With `first`, arm the sources; else disarm the sources. 0: done; 1: a source has a record already; -errno: not
- * possible.
+ * If `first` is true, arm the sources; otherwise disarm the sources. 0: done; 1: a source has a record already; -errno:
+ * not possible.
  */
 static int arm(struct wmk_consumer *consumer, bool first)
 {
@@ -59,9 +59,10 @@ static void shorten(int *ms, uint64_t most_us)
 }
 
 /*
- * A command or a filled buffer ends the sleep. While packets cannot be written (`stuck`, `refused`), the buffers stay
- * full. So while packets cannot be written, the thread does not pass the buffers to poll(). A poll() of full buffers
- * would return at once. A wake from before this pass causes one more pass, so no command is missed.
+ * A command or a filled buffer ends the sleep of the consumer's thread. While packets cannot be written (`stuck`,
+ * `refused`), the buffers stay full. So while packets cannot be written, the consumer's thread does not pass the
+ * buffers to poll(). A poll() of full buffers would return at once, without a sleep. A wake that came before this pass
+ * causes one more pass, so no command is missed.
  */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us)
 {

@@ -7,9 +7,15 @@
 
 #include "consumer/consumer_state.h"
 
-/* List the descriptors to sleep on. Without memory for the list, the thread sleeps only on the timer. */
+/*
+ * List the descriptors that wmk_kernel_sleep() passes to poll(). If no memory is available for the list, the thread
+ * sleeps only on the timer.
+ */
 void wmk_kernel_watch(struct wmk_consumer *consumer);
-/* Sleep for `us` at most; -1: no limit. `deep`: the last passes have found nothing. In the consumer's thread. */
+/*
+ * Sleep for at most `us` microseconds; -1: no limit. `deep`: the last passes have found no records. In the consumer's
+ * thread.
+ */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us);
 
 #endif

@@ -27,10 +27,10 @@ void wmk_server_list_drop(struct wmk_consumer_server *server)
 }
 
 /*
- * Store the part of the rings that the session daemon receives. Events and system calls of a kernel channel are left
- * out, because the session daemon sends them again. The reply carries a descriptor, so it must fit in one frame. The
- * filters of all events could exceed one frame. Events of the state dump are included: a running state dump continues
- * with these events, and the session daemon may not send them again.
+ * Return the part of the ring description that the session daemon receives. The reply leaves out the events and system
+ * calls of a kernel channel, because the session daemon sends them again. The reply carries a descriptor, so the reply
+ * must fit in one frame. The filters of all events could exceed one frame. The reply includes the events of the state
+ * dump: a running state dump continues with these events, and the session daemon may not send them again.
  */
 static struct wmk_consumerd_rings rings_listed(const struct wmk_server_rings *rings,
 					     struct wmk_consumerd_event dump[WMK_KSTATEDUMP_EVENTS])

@@ -11,7 +11,7 @@
 int wmk_server_list(struct wmk_consumer_server *server, uint32_t request);
 /* Queue as much of the reply as `out` has room for. */
 void wmk_server_list_more(struct wmk_consumer_server *server);
-/* The connection has ended: free the rest of the reply. */
+/* Called when the connection has ended: free the rest of the reply. */
 void wmk_server_list_drop(struct wmk_consumer_server *server);
 
 #endif

@@ -9,8 +9,7 @@
  *
  *     server, record ──trace_open()──► trace ──► consumer ──stream_open(), write(), stream_close(), close()──► trace
  *
- * Functions of an output and of its traces may block for as long as the disk blocks. Errors are -errno with a cause
- * chain.
+ * A function of an output or of a trace may block for as long as the disk blocks. Errors are -errno with a cause chain.
  */
 #ifndef WMK_CONSUMER_OUTPUT_H
 #define WMK_CONSUMER_OUTPUT_H
@@ -50,7 +49,8 @@ struct wmk_output_place {
 struct wmk_output;
 struct wmk_output_ops {
 	/*
-	 * The caller owns *trace, and ends the trace with its close(). Several threads may call the function at a time.
+	 * The caller owns *trace, and ends the trace with the close() of the trace. Several threads may call
+	 * trace_open() at the same time.
 	 */
 	int (*trace_open)(struct wmk_output *output, const struct wmk_output_place *place,
 			  struct wmk_output_trace **trace);
@@ -62,19 +62,20 @@ struct wmk_output_ops {
 	 */
 	int (*each_process)(struct wmk_output *output, int (*one)(void *data, const char *name), void *data);
 	/*
-	 * Remove the trace of this process, which no process may have open. 0 if the trace does not exist. Any thread.
+	 * Remove the trace of one process; no process may have this trace open. 0 if the trace does not exist. Any
+	 * thread.
 	 */
 	int (*remove_process)(struct wmk_output *output, const char *name);
 	/*
-	 * Move this trace to a chunk that a rotation closes. No process may have the trace open. 0 if the trace does
-	 * not exist.
+	 * Move the trace of one process to a chunk that a rotation closes. No process may have the moved trace open. 0
+	 * if the trace does not exist.
 	 */
 	int (*archive_process)(struct wmk_output *output, const char *name, const char *chunk);
-	/* All traces are in the closed chunk: give the chunk its final name. Idempotent. Any thread. */
+	/* Give the closed chunk its final name; all traces are in the closed chunk. Idempotent. Any thread. */
 	int (*archive_end)(struct wmk_output *output, const char *chunk);
 	/* Delete the oldest closed chunks (store/retention.h). Any thread, one at a time. */
 	int (*retain)(struct wmk_output *output, const struct wmk_retention *keep, void (*log)(const char *words));
-	/* Update the number of bytes that count against max_size, after files were removed. Any thread. */
+	/* After files were removed, update the number of bytes that count against max_size. Any thread. */
 	int (*usage)(struct wmk_output *output);
 	/* Called when all traces of the output are closed. */
 	void (*close)(struct wmk_output *output);
@@ -89,40 +90,38 @@ struct wmk_output_stream;          /* defined by the output; one for each stream
 
 struct wmk_output_trace_ops {
 	/*
-	 * Append to the metadata at this offset: the whole text or nothing (wmk_store_metadata_at()). -ESTALE: the
+	 * Append `text` to the metadata at `offset`: the whole text or nothing (wmk_store_metadata_at()). -ESTALE: the
 	 * metadata must be replaced first.
 	 */
 	int (*metadata)(struct wmk_output_trace *trace, uint64_t offset, const char *text, size_t len);
-	/* Replace the metadata as a whole. On failure, it is unchanged. */
+	/* Replace all metadata of the trace. On failure, it is unchanged. */
 	int (*metadata_replace)(struct wmk_output_trace *trace, const char *text, size_t len);
-	/* `limits`: size and number of the stream's files; NULL: one file without a limit. */
+	/* `limits`: maximum size and maximum number of the stream's files; NULL: one file without a limit. */
 	int (*stream_open)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			   struct wmk_output_stream **stream);
 	/*
-	 * Continue a stream of an earlier consumer; an incomplete packet at its end is cut off. 1: *last is its last
-	 * packet; 0: it has no packet; -ENOENT: no such stream, stream_open() creates it later; -errno: the stream
-	 * cannot be continued. NULL: streams cannot be continued.
+	 * Continue a stream of an earlier consumer; the function cuts off an incomplete packet at the end of the
+	 * stream. 1: *last is its last packet; 0: it has no packet; -ENOENT: no such stream, stream_open() creates it
+	 * later; -errno: the stream cannot be continued. NULL: streams cannot be continued.
 	 */
 	int (*stream_resume)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits,
 			     struct wmk_output_stream **stream, struct wmk_ctf_packet *last);
 	/*
-	 * Write the whole packet or nothing. If the function returns 0, the source may release the packet. -errno may
-	 * be temporary (disk full): the same packet is then written again later.
+	 * Write the whole packet or nothing. If write() returns 0, the source may release the packet. -errno may be
+	 * temporary (disk full): the same packet is then written again later.
 	 */
 	int (*write)(struct wmk_output_stream *stream, const struct wmk_ctf_packet *head,
 		     const struct wmk_packet *packet);
-	/* Store the final lost count in the last packet, in case no packet can be appended. May be NULL. */
+	/* Store the final lost count in the last packet of the stream, if no packet can be appended. May be NULL. */
 	int (*amend)(struct wmk_output_stream *stream, uint64_t lost);
 	/* -ENOENT with a cause chain: the file of the stream was removed by another process. May be NULL. */
 	int (*stream_check)(const struct wmk_output_stream *stream);
 	int (*stream_close)(struct wmk_output_stream *stream);
-	/* Remove the files of a stream; the stream is not open. NULL: streams cannot be cleared. */
+	/* Remove the files of a stream that is not open. NULL: streams cannot be cleared. */
 	int (*stream_remove)(struct wmk_output_trace *trace, const char *name, const struct wmk_store_limits *limits);
-	/* Bytes of the stream in the trace. May be NULL. */
+	/* Return the number of bytes of the stream in the trace. May be NULL. */
 	uint64_t (*stream_bytes)(const struct wmk_output_stream *stream);
-	/*
-	 * Append a sync point of the trace's clock: see wmk_store_clock_point(). NULL: the output has none.
-	 */
+	/* Append a sync point of the trace's clock (see wmk_store_clock_point()). NULL: the output has none. */
 	int (*clock_point)(struct wmk_output_trace *trace, const struct wmk_clock_head *head,
 			   const struct wmk_clock_point *point);
 	/* Store a message about the trace, such as the error of a stream. May be NULL. */
@@ -148,9 +147,9 @@ struct wmk_output_trace_ops {
 	void (*begins_remove)(struct wmk_output_trace *trace);
 	int (*chunk_last)(struct wmk_output_trace *trace, const char *name, const char *stream,
 			  const struct wmk_store_limits *limits, struct wmk_ctf_packet *last);
-	/* True if a live reader reads the trace now. NULL: never. */
+	/* Return true if a live reader reads the trace now. NULL: never. */
 	bool (*is_followed)(struct wmk_output_trace *trace);
-	/* For live readers: all records before this time are written. Set if is_followed() is. */
+	/* Publish for live readers that all records before the time `ts` are written. Set if is_followed() is. */
 	void (*low_water)(struct wmk_output_trace *trace, uint64_t ts);
 	/* Called when all streams of the trace are closed. */
 	void (*close)(struct wmk_output_trace *trace);
@@ -175,40 +174,45 @@ struct wmk_output_directory_options {
 	bool kernel;               /* true: this process writes only `path`/kernel; false: it writes everything else */
 	bool await_mount;          /* early boot: a trace is opened when its file system is mounted (late_mount.h) */
 	/*
-	 * If the directory is a spool: the maximum bytes of a file of a stream. This limit replaces the limits of the
-	 * stream, because the sender removes whole files (sender/sender.h). 0: the directory is no spool.
+	 * If the directory is a spool: the maximum size in bytes of each stream file. In a spool, this limit replaces
+	 * the limits of the stream, because the sender removes whole files (sender/sender.h). 0: the directory is no
+	 * spool.
 	 */
 	uint64_t spool_file_size;
 	/*
-	 * With a spool: the sender has new data to send. `look`: true if a directory was added, moved or removed, so
-	 * the sender must read the spool again. Called in the thread of the trace.
+	 * With a spool: called when the spool has new data for the sender. `look`: true if a directory was added, moved
+	 * or removed, so that the sender must read the spool again. The consumer calls the function in the thread of
+	 * the trace.
 	 */
 	void (*changed)(void *data, bool look);
-	/* Optional: called by the writing thread for each packet that is refused with -EDQUOT. */
+	/* Optional: the writing thread calls this function for each packet that is refused with -EDQUOT. */
 	void (*full)(void *data);
-	/* Optional: called by the writing thread when the open chunk is large enough for a rotation (store.h). */
+	/*
+	 * Optional: the writing thread calls this function when the open chunk is large enough for a rotation
+	 * (store.h).
+	 */
 	void (*due)(void *data);
 	/*
-	 * Optional: receives the notes of traces, which then are not stored in their metadata. Called in the thread of
-	 * the trace.
+	 * Optional: receives the notes of traces, so that the notes are not stored in the metadata. The consumer calls
+	 * the function in the thread of the trace.
 	 */
 	void (*note)(void *data, const char *words);
 	void *data;
 };
 
 /*
- * Create an output without accessing the disk. The caller owns *output, and ends the output with its close(). -ENOMEM;
- * -EINVAL: budget_fd is not a budget page.
+ * Create an output without an access to the disk. The caller owns *output, and ends the output with the close() of the
+ * output. -ENOMEM; -EINVAL: budget_fd is not a budget page.
  */
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
-/* Make a trace without an output from a store. The caller owns the store, and closes it after the trace. */
+/* Make a trace of a store, without an output. The caller owns the store, and closes the store after the trace. */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
-/* For the relay: return the store of a trace in a directory, and the file of a stream. */
+/* For the relay: return the store of a trace in a directory, and the store of a stream. */
 struct wmk_store *wmk_output_directory_store(struct wmk_output_trace *trace);
 struct wmk_store_stream;           /* store/store.h */
 struct wmk_store_stream *wmk_output_directory_stream(struct wmk_output_stream *stream);
 
-/* Make a trace that is not written, for a session with rings that only snapshots read. */
+/* Make a trace that is not written, for a session in which only snapshots read the rings. */
 int wmk_output_none_trace(struct wmk_output_trace **trace);
 
 #endif

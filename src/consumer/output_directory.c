@@ -37,7 +37,7 @@ static int directory_metadata_replace(struct wmk_output_trace *trace, const char
 	return err;
 }
 
-/* Write a comment to the metadata. */
+/* Write a note to the metadata, as a comment. */
 static void directory_note(struct wmk_output_trace *given, const char *words)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;
@@ -125,8 +125,8 @@ static int chunk_begin(struct directory_trace *trace, struct wmk_store *store, u
 }
 
 /*
- * Called with the rights of the owner. The old store stays open until the new one exists, so a reader always sees an
- * open store of the trace.
+ * The function is called with the rights of the owner. The old store stays open until the new store exists, so a reader
+ * always finds an open store of the trace.
  */
 static int move_chunk(struct directory_trace *trace, const char *name, uint64_t number)
 {
@@ -142,8 +142,8 @@ static int move_chunk(struct directory_trace *trace, const char *name, uint64_t 
 		return err;
 	err = chunk_begin(trace, store, number);
 	/*
-	 * Remove the directory of the next chunk. If the directory of the next chunk remained, the next attempt would
-	 * archive this directory as the closed chunk.
+	 * Remove the directory of the next chunk. If the directory remained, the next attempt would archive this
+	 * directory as the closed chunk.
 	 */
 	if (err < 0) {
 		trace->store = old;
@@ -252,7 +252,7 @@ struct wmk_store_stream *wmk_output_directory_stream(struct wmk_output_stream *s
 
 /* ── the output ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The first trace measures the directory, because existing files count too. */
+/* The first trace measures the directory, because existing files count against the limit too. */
 static int join_budget(struct directory_output *output, struct wmk_store *store)
 {
 	bool first;
@@ -271,7 +271,7 @@ static int join_budget(struct directory_output *output, struct wmk_store *store)
 	return err;
 }
 
-/* Create a trace; the first one also creates the directory. */
+/* Create a trace; the first trace also creates the directory of the output. */
 static int make(struct directory_output *output, const char *sub, struct wmk_store **store)
 {
 	int err = wmk_store_add(output->path, sub, store);
@@ -284,7 +284,7 @@ static int make(struct directory_output *output, const char *sub, struct wmk_sto
 
 /*
  * An incomplete trace is from a daemon that crashed before any application received a message about the trace. Complete
- * the trace. The trace of a process is not completed: the trace may belong to the program that the process ran before
+ * the trace. The trace of a process stays incomplete: the trace may belong to the program that the process ran before
  * exec().
  */
 static int make_new(struct directory_output *output, const char *sub, struct wmk_store **store)
@@ -308,7 +308,7 @@ static int open_or_make(struct directory_output *output, enum wmk_output_mode mo
 	return mode == WMK_OUTPUT_AGAIN ? wmk_store_add(output->path, sub, store) : make(output, sub, store);
 }
 
-/* Called with the rights of the owner. */
+/* The function is called with the rights of the owner. */
 static int open_store(struct directory_output *output, const struct wmk_output_place *place, struct wmk_store **store)
 {
 	int err;
@@ -320,7 +320,7 @@ static int open_store(struct directory_output *output, const struct wmk_output_p
 	return err;
 }
 
-/* Called with the rights of the owner. */
+/* The function is called with the rights of the owner. */
 static int open_trace(struct directory_output *output, const struct wmk_output_place *place,
 		      struct wmk_output_trace **result)
 {
@@ -351,7 +351,10 @@ static int open_trace(struct directory_output *output, const struct wmk_output_p
 	return err;
 }
 
-/* Wait for the file system. During the wait, the records stay in the rings, as they do when a disk does not respond. */
+/*
+ * Wait for the file system. While await_mount() waits, the records stay in the rings, as they do when a disk does not
+ * respond.
+ */
 static void await_mount(const struct directory_output *output)
 {
 	char place[PATH_MAX], words[PATH_MAX + 80];

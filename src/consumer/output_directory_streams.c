@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * output_directory_streams.c - the streams of a directory, which may be the spool of a relay. One pwritev() writes a
- * packet. If the sub-buffer has a header_room, the header of the packet is there, directly before the records.
+ * packet. If the sub-buffer has a header_room, the packet header is in the header_room, directly before the records.
  */
 #include "consumer/output_directory_streams.h"
 
@@ -129,7 +129,7 @@ int wmk_directory_stream_remove(struct wmk_output_trace *trace, const char *name
 	int noted = wmk_directory_is_spool(of) ? wmk_store_spool_cleared(of->store, name, false) : 0, err;
 
 	err = noted < 0 ? noted : wmk_store_stream_remove(of->store, name, wmk_directory_limits(of, limits, &spool));
-	/* Note the removal a second time, because the sender may have sent removed files after the first note. */
+	/* Note the removal a second time, because the sender may have sent the removed files after the first note. */
 	if (err == 0 && noted == 1)
 		err = wmk_store_spool_cleared(of->store, name, true) < 0 ? wmk_error_number() : 0;
 	wmk_directory_changed(of, false);

@@ -29,9 +29,12 @@ struct wmk_output_stream {
 
 /* True if the directory is a spool. Then its sender removes files. */
 bool wmk_directory_is_spool(const struct directory_trace *trace);
-/* Wake the sender of a spool. `look`: a directory was added, moved or removed. */
+/* Wake the sender of a spool after a change. `look`: a directory was added, moved or removed. */
 void wmk_directory_changed(const struct directory_trace *trace, bool look);
-/* The limits of the files of a stream: *spool, which is set, for a spool; otherwise `limits`. */
+/*
+ * Return the limits of the files of a stream: for a spool, the function sets *spool and returns `spool`; otherwise it
+ * returns `limits`.
+ */
 const struct wmk_store_limits *wmk_directory_limits(const struct directory_trace *trace,
 						const struct wmk_store_limits *limits, struct wmk_store_limits *spool);
 

@@ -79,7 +79,7 @@ int wmk_output_directory_retain(struct wmk_output *given, const struct wmk_reten
 	if (err < 0)
 		return err;
 	err = wmk_retention_apply(output->path, keep, log, &retained);
-	/* After an error, the deleted bytes count until the next measurement. */
+	/* After an error, the deleted bytes count against the limit until the next measurement. */
 	if (retained.deleted && wmk_output_is_counted(output) &&
 	    wmk_store_measure_deleted(&output->budget, output->path) < 0)
 		wmk_error_clear();

@@ -20,7 +20,7 @@ struct directory_output {
 	struct wmk_store_budget budget;
 };
 
-/* The bytes of the output are counted. */
+/* True if the output counts its bytes. */
 static inline bool wmk_output_is_counted(const struct directory_output *output)
 {
 	return output->is.max_size || output->budget.page;

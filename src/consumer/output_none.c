@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_none.c - a trace that is not written: only snapshots read its rings. Metadata and the packets of the end of
- * the trace are accepted and dropped.
+ * output_none.c - a trace that is not written: only snapshots read its rings. The trace accepts and drops metadata, and
+ * also the packets that end the trace.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -28,7 +28,7 @@ struct wmk_server_output_work {
 	struct wmk_consumerd_output is;  /* in `arena` */
 	struct wmk_server_output *held;  /* the output of the session's open traces, for ARCHIVE_END; NULL: none */
 	struct wmk_arena arena;
-	/* Results: the request's thread owns them until the work is done. */
+	/* Results of the request: the request's thread owns the results until the work is done. */
 	struct wmk_consumerd_left left;  /* in `arena` */
 	int err;
 	char words[512];

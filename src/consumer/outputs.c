@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * outputs.c - outputs of the server: all traces of one session share one output, with its max_size. The server notifies
- * the session daemon when an output is full, and when its open chunk is large enough for a rotation.
+ * the session daemon when an output is full, and when the open chunk of an output is large enough for a rotation.
  *
  *     server's thread                            a trace's thread
  *     join: found by path, or made
@@ -49,7 +49,7 @@ static void on_full(void *data)
 {
 	struct wmk_server_output *output = data;
 
-	/* The same packet is refused in each drain pass, but the server's thread is woken only once. */
+	/* A full output refuses the same packet in each drain pass, but the server's thread is woken only once. */
 	if (!atomic_exchange_explicit(&output->full, true, memory_order_relaxed))
 		wmk_server_wake(output->server);
 }
@@ -63,8 +63,8 @@ static void on_due(void *data)
 }
 
 /*
- * Notes do not go to the metadata, because the session daemon determines its content. The session daemon receives the
- * text with the counts.
+ * Notes are not written to the metadata, because the session daemon determines the content of the metadata. The session
+ * daemon receives the text of a note together with the counts.
  */
 static void on_note(void *data, const char *words)
 {
@@ -80,7 +80,7 @@ static void on_changed(void *data, bool look)
 	(look ? wmk_sender_rescan : wmk_sender_wake)(output->sender);
 }
 
-/* The sender has removed files: the spool has room again. The sender's thread. */
+/* Called when the sender has removed files, so that the spool has room again. The sender's thread. */
 static void on_removed(void *data)
 {
 	const struct wmk_server_output *output = data;
@@ -91,7 +91,7 @@ static void on_removed(void *data)
 
 static void output_free(struct wmk_server_output *output)
 {
-	/* The sender continues until the relay has everything. */
+	/* The sender continues until the relay has all data. */
 	if (output->sender) {
 		wmk_sender_on_removed(output->sender, NULL, NULL);
 		wmk_server_sender_leave(output->server, output->sender);
@@ -105,8 +105,8 @@ static void output_free(struct wmk_server_output *output)
 }
 
 /*
- * Return the maximum size of a file in the spool: 1/SPOOL_FILES of the spool, within limits. A small size is better,
- * because a file can be removed only when the relay has the whole file.
+ * Return the maximum size of a file in the spool: 1/SPOOL_FILES of the spool, within limits. A small file size is
+ * better, because a spool file can be removed only when the relay has the whole file.
  */
 static uint64_t spool_file_size(uint64_t spool_size)
 {
@@ -272,7 +272,7 @@ void wmk_server_outputs_notify(struct wmk_consumer_server *server)
 			output->was_requested = true;
 		if (server->connection >= 0 &&
 		    atomic_exchange_explicit(&output->restarted, false, memory_order_relaxed)) {
-			/* All traces know of the restart before the session daemon adds the first new ring set. */
+			/* All traces detect the restart before the session daemon adds the first new ring set. */
 			wmk_server_clock_stepped(server);
 			output->was_restarted =
 				wmk_server_send(server, WMK_CONSUMERD_RESTARTED, &wmk_consumerd_full_object, &full);

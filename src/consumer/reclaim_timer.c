@@ -2,8 +2,8 @@
 /*
  * reclaim_timer.c - gives the memory of idle rings back to the system (ring/reclaim.c).
  *
- * The idle time of a ring begins with the first pass that finds no new record. The thread sleeps until the idle time of
- * a ring is over; afterwards, the ring causes no further wake until it has a record.
+ * The idle time of a ring begins with the first pass that finds no new record. The consumer's thread sleeps until the
+ * idle time of a ring is over; afterwards, the ring causes no further wake until the ring has a record.
  */
 #include "consumer/reclaim_timer.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-/* If the ring has a new record, restart its idle time. */
+/* If the ring has a new record, restart the idle time of the ring. */
 static void look(struct wmk_stream *stream, uint64_t now)
 {
 	const uint64_t position = stream->source->ops->head(stream->source);
@@ -27,7 +27,10 @@ static int64_t reclaim(struct wmk_stream *stream, uint64_t now)
 {
 	const int64_t bytes = stream->source->ops->reclaim(stream->source);
 
-	/* A ring with unread sub-buffers keeps its memory. So the idle time of the ring begins again. */
+	/*
+	 * A ring with unread sub-buffers keeps its memory. The idle time of a ring with unread sub-buffers therefore
+	 * begins again.
+	 */
 	if (bytes == -EAGAIN)
 		stream->idle_ns = now;
 	else

@@ -11,13 +11,13 @@
 #define WMK_RECLAIM_NEVER UINT64_MAX
 
 /*
- * After a drain pass: gives back the memory of each ring that is idle for the time of its channel, and sets reclaim_at.
- * Under streams_lock.
+ * Called after a drain pass: give back the memory of each ring that is idle for the time of its channel, and set
+ * reclaim_at. Under streams_lock.
  */
 void wmk_consumer_reclaim_due(struct wmk_consumer *consumer);
 /*
- * Give back the memory of the rings of the group that had no record for `idle_ns`. 0; the first -errno, after all rings
- * were tried. Under streams_lock.
+ * Give back the memory of those rings of the group that had no record for `idle_ns`. 0; the first -errno, after all
+ * rings were tried. Under streams_lock.
  */
 int wmk_group_reclaim(struct wmk_consumer *consumer, const struct wmk_group *group, uint64_t idle_ns);
 

@@ -6,12 +6,15 @@
 #include "consumer/work.h"
 
 /*
- * Add the statistics of a ring set to those of its channel in the list. The list and its strings are in the arena. The
- * statistics are dropped if there is no memory.
+ * Add the statistics of a ring set to the statistics of its channel in the list. The list and its strings are in the
+ * arena. The statistics are dropped if no memory is available.
  */
 void wmk_server_report_add(struct wmk_list *list, const char *channel, const struct wmk_consumer_stats *stats,
 			   struct wmk_arena *arena);
-/* Reply to the work item with the counts of its rings and, if it concerns a whole trace, of removed rings. */
+/*
+ * Reply to the work item with the counts of its rings; if the work item concerns a whole trace, the reply includes the
+ * counts of removed rings.
+ */
 void wmk_server_report(struct wmk_server_work *work);
 
 #endif

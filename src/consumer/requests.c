@@ -22,7 +22,7 @@
 
 /* ── work items ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Find the kernel channel that the work item copies, and keep its trace until the item is done. */
+/* Find the kernel channel that the work item copies, and keep the trace of this channel until the work item is done. */
 static void hold_copied(struct wmk_server_work *work, int fd)
 {
 	work->copied = wmk_server_rings_of_instance(work->trace->server, fd, &work->copied_trace);
@@ -72,7 +72,7 @@ static int work_find_rings(struct wmk_server_work *work)
 	return work->stats ? 0 : -ENOMEM;
 }
 
-/* Copy the settings of a kernel channel: events to add, system calls, the state dump. */
+/* Copy the settings of a kernel channel: the events to add, the system calls, and the state dump. */
 static int work_copy_kernel(struct wmk_server_work *work, const struct wmk_consumerd_rings *rings)
 {
 	struct wmk_consumerd_rings calls = { .syscall_ring_bytes = 0 };
@@ -88,7 +88,7 @@ static int work_copy_kernel(struct wmk_server_work *work, const struct wmk_consu
 	return err;
 }
 
-/* NULL with a cause chain: too many work items, or no memory. */
+/* Returns NULL with a cause chain if too many work items exist, or if no memory is available. */
 static struct wmk_server_work *work_new(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 				      uint64_t connection, uint32_t request)
 {
@@ -112,7 +112,9 @@ static struct wmk_server_work *work_new(struct wmk_server_trace *trace, uint16_t
 	return work;
 }
 
-/* Pass the work item to the trace's thread. After an error, free the work item. `err`: result of its initialization. */
+/*
+ * Queue the work item for the trace's thread. After an error, free the work item. `err`: result of its initialization.
+ */
 static int work_queue(struct wmk_server_work *work, int err)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -131,8 +133,8 @@ static int work_queue(struct wmk_server_work *work, int err)
 }
 
 /*
- * Queue work for the trace's thread. `is`: the rings to add, or the rings that get more events. NULL: the request does
- * not describe rings. 0 or -errno.
+ * Queue a work item for the trace's thread. `is`: the rings to add, or the rings that receive more events. NULL: the
+ * request describes no rings. 0 or -errno.
  */
 static int queue_rings(struct wmk_server_trace *trace, uint16_t type, uint64_t target,
 			  const struct wmk_consumerd_rings *is, uint64_t connection, uint32_t request)
@@ -181,9 +183,9 @@ static int queue_work(struct wmk_server_trace *trace, uint16_t type, uint64_t ta
 static void answer(struct wmk_server_work *work)
 {
 	/*
-	 * Records that could not be written are part of the final counts. With options.keep, records that RINGS_REMOVE
-	 * cannot write stay in their rings, except after -EDQUOT from max_size. So RINGS_REMOVE returns an error, and
-	 * the session daemon can repeat the request.
+	 * The final counts include the records that could not be written. With options.keep, records that RINGS_REMOVE
+	 * cannot write stay in their rings, except after -EDQUOT from max_size. In this case RINGS_REMOVE returns an
+	 * error, and the session daemon can repeat the request.
 	 */
 	const bool kept = work->err < 0 && work->trace->server->options.keep &&
 			  work->type == WMK_CONSUMERD_RINGS_REMOVE &&
@@ -236,8 +238,8 @@ void wmk_server_work_done(struct wmk_server_work *work)
 		}
 	}
 	/*
-	 * Rings that could not be added are removed. Rings with streams stay if only events could not be added. Rings
-	 * that another work item adds or removes also stay in the list.
+	 * Rings that could not be added are removed from the list. Rings with streams stay in the list if only the
+	 * events could not be added. Rings that another work item adds or removes also stay in the list.
 	 */
 	if (work->type == WMK_CONSUMERD_RINGS_ADD && work->err < 0 && work->rings[0]->adding == 1 &&
 	    !work->rings[0]->removing && !trace->removing && !wmk_server_rings_from(work->rings[0]))
@@ -265,7 +267,10 @@ void wmk_server_end(struct wmk_consumer_server *server)
 		if (trace->removing)
 			continue;
 		trace->removing = true;
-		/* If no memory is available for a work item, closing the consumer writes all records as well. */
+		/*
+		 * If no memory is available for a work item, wmk_server_trace_free() closes the consumer, which writes
+		 * all records as well.
+		 */
 		if (queue_work(trace, WMK_CONSUMERD_TRACE_REMOVE, 0, 0, 0) < 0 && trace->n_work == 0)
 			wmk_server_trace_free(trace);
 	}
@@ -279,7 +284,7 @@ static bool same_trace(const struct wmk_consumerd_trace *a, const struct wmk_con
 	       memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
 }
 
-/* True if the path stays below the directory of the trace. */
+/* True if the path `sub` stays below the directory of the trace. */
 static bool is_beneath(const char *sub)
 {
 	size_t len;
@@ -425,7 +430,7 @@ static int wake_traces(struct wmk_consumer_server *server, uint64_t number)
 	return 1;
 }
 
-/* Returns NULL with a cause chain if the trace does not exist, or if the trace does not have these rings. */
+/* Returns NULL with a cause chain if the trace does not exist, or if `rings` are not rings of the trace. */
 static struct wmk_server_trace *target_find(struct wmk_consumer_server *server, uint64_t number, uint64_t rings)
 {
 	struct wmk_server_trace *trace = wmk_server_trace_find(server, number);

@@ -67,7 +67,7 @@ static int do_cut(void *data)
 
 		if (stream->group->is_next)
 			continue;
-		/* If the source has no cut, the stream ends at the position where the source was last read. */
+		/* If the source has no cut, the stream ends at the last position that was read from the source. */
 		stream->has_cut = !stream->failed && !wmk_stream_is_at_stop_only(stream) &&
 				  stream->source->ops->chunk_cut(stream->source, &stream->chunk_cut) == 0;
 	}
@@ -98,8 +98,8 @@ static bool has_group(const struct wmk_consumer *consumer, const char *channel)
 }
 
 /*
- * Keep the stored counts of channels without rings in this consumer. After a crash, applications may not have returned
- * the rings of these channels yet.
+ * Keep the stored counts of channels that have no rings in this consumer. After a crash, applications may not have
+ * returned the rings of such a channel yet.
  */
 static int journal_absent(const struct wmk_consumer *consumer, const struct wmk_chunk_journal *from, char **text)
 {
@@ -114,8 +114,8 @@ static int journal_absent(const struct wmk_consumer *consumer, const struct wmk_
 }
 
 /*
- * The sums over all chunks. If an earlier consumer has stored the sums, the stored sums are used. The rings may already
- * have restarted their counts.
+ * The sums over all chunks. If an earlier consumer has stored the sums over all chunks, the stored sums are used. The
+ * rings may already have restarted their counts after that.
  */
 static int journal_counts(const struct wmk_consumer *consumer, char **text)
 {
@@ -165,7 +165,7 @@ static int journal(const struct rotation *rotation, bool is_last)
 	return err;
 }
 
-/* Write the records up to the cuts. -EAGAIN: some are not written yet. */
+/* Write the records up to the cuts of all sources. -EAGAIN: some are not written yet. */
 static int drain(struct wmk_consumer *consumer)
 {
 	struct wmk_drain_result seen = { 0 };
@@ -188,7 +188,7 @@ static int drain(struct wmk_consumer *consumer)
 			    : wmk_error(-EAGAIN, "the records before the end of the chunk are not written yet");
 }
 
-/* Write the final counts and close the file. Each stream is ended once, even if a later stream fails. */
+/* Write the final counts of the stream and close its file. Each stream ends only once, even if a later stream fails. */
 static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	const struct wmk_output_trace_ops *ops = consumer->options.output->ops;
@@ -213,7 +213,7 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	return 0;
 }
 
-/* Let the sources of one kind restart their counts. */
+/* Let the sources with this value of records_at restart their counts. */
 static void begin_sources(struct wmk_consumer *consumer, bool with_records_at)
 {
 	for (size_t i = 0; i < consumer->n_streams; i++) {
@@ -230,10 +230,10 @@ static void begin_sources(struct wmk_consumer *consumer, bool with_records_at)
 }
 
 /*
- * Sources of the kernel do not store the position where their next chunk begins. So the last journal of the rotation
- * contains the positions at which the next chunk of these sources begins. The last journal also contains the counts,
+ * Kernel sources do not store the position at which their next chunk begins. So the last journal of the rotation
+ * contains the positions at which the kernel sources begin the next chunk. The last journal also contains the counts,
  * because a ring loses its counts when its next chunk begins. When the next chunk is open, the last journal becomes a
- * file of the next chunk. A later consumer reads the positions and counts from this file.
+ * file of the next chunk. A later consumer reads the positions and the counts from this file of the next chunk.
  */
 static int count_anew(const struct rotation *rotation)
 {
@@ -259,8 +259,8 @@ static void load_begins(struct wmk_consumer *consumer, uint64_t number)
 }
 
 /*
- * Restart the counts of all streams for the chunk that was just opened. If a position contains the number of records in
- * the chunk (records_at), this number restarts at 0.
+ * Restart the counts of all streams for the chunk that the rotation has opened. If a position contains the number of
+ * records in the chunk (records_at), this number restarts at 0.
  */
 static void begin_streams(struct wmk_consumer *consumer)
 {

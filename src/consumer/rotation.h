@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rotation.h - close a chunk of the trace and begin the next one (docs/rotation.md). Called in the consumer's thread,
- * or while the consumer's thread does not run. Errors are -errno with a cause chain.
+ * rotation.h - close a chunk of the trace and begin the next one (docs/rotation.md). The functions are called in the
+ * consumer's thread, or while the consumer's thread does not run. Errors are -errno with a cause chain.
  *
  *     cut ──► journal ──► drain up to the cuts ──► final counts ──► sources count anew ──► move, open the next chunk
  *
- * If the consumer crashes before `move`, the journal and the open chunk exist, so the next consumer continues the
- * rotation. If the consumer crashes later, either no chunk is open, or the next chunk is open.
+ * If the consumer crashes before the step `move`, the journal and the open chunk exist, so the next consumer continues
+ * the rotation. If the consumer crashes after the step `move`, either no chunk is open, or the next chunk is open.
  */
 #ifndef WMK_CONSUMER_ROTATION_H
 #define WMK_CONSUMER_ROTATION_H
@@ -14,8 +14,9 @@
 #include "consumer/consumer_state.h"
 
 /*
- * Cut all sources at the positions of their writers, in one pass. Until the rotation, the consumer writes nothing
- * beyond the cuts. If no rotation follows within a second, the cuts are removed. -ENOTSUP: a source cannot be rotated.
+ * Cut all sources in one pass, at the current positions of their writers. Until the rotation, the consumer writes no
+ * record that is behind a cut. If no rotation follows within a second, the cuts are removed. -ENOTSUP: a source cannot
+ * be rotated.
  */
 int wmk_consumer_cut(struct wmk_consumer *consumer);
 /*
