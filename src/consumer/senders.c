@@ -50,7 +50,7 @@ static void sender_free(struct wmk_server_sender *of)
 	free(of);
 }
 
-/* Stop the sender, and remove it from the list. */
+/* Stop the sender, and remove the sender from the list. */
 static void drop(struct wmk_consumer_server *server, struct wmk_server_sender *of)
 {
 	struct wmk_server_sender **at = &server->senders;
@@ -156,7 +156,7 @@ int wmk_server_sender_join(struct wmk_consumer_server *server, const struct wmk_
 	}
 	int err = sender_new(server, is->path, is->url, is->uid, is->gid, sender);
 
-	/* Send spools of an earlier process: they are in the same directory as the new spool. */
+	/* Also send the spools that an earlier process left in the directory of the new spool. */
 	if (err == 0)
 		wmk_server_senders_beside(server, is->path, is->uid, is->gid);
 	return err;

@@ -126,7 +126,8 @@ static bool receive(struct wmk_consumer_server *server)
 static void replace(struct wmk_consumer_server *server, const struct wmk_server_handshake *daemon)
 {
 	/*
-	 * Requests that a session daemon sent before it crashed are carried out, since applications use its metadata.
+	 * If a session daemon crashed after it had sent requests, the server carries out these requests, because
+	 * applications use the metadata in them.
 	 */
 	for (unsigned i = 0; i < RECEIVES_MAX && server->connection >= 0; i++)
 		if (wmk_in_receive(&server->in.frames, server->connection) <= 0 || !handle_messages(server))
@@ -223,7 +224,7 @@ static int run_once(struct wmk_consumer_server *server)
 	return 0;
 }
 
-/* Reply to SHUTDOWN, if it was requested. */
+/* Reply to the request SHUTDOWN, if a client sent SHUTDOWN. */
 static void answer_shutdown(struct wmk_consumer_server *server)
 {
 	struct pollfd out;

@@ -6,12 +6,12 @@
  *     <rundir>/consumer.sock ──requests──► server's thread ──work──► thread of each trace: carries it out
  *                            ◄─answers───                  ◄──done──
  *
- * Draining continues when the session daemon ends. The next session daemon receives all traces and rings with LIST.
- * Only one session daemon is connected at a time; a new connection replaces the earlier one. After SHUTDOWN or
- * wmk_consumer_server_stop(), the server ends when all rings are drained and written. The server also ends when it has
- * no trace and the session daemon has disconnected.
+ * Draining continues when the session daemon ends. The next session daemon receives all traces and rings with the
+ * request LIST. Only one session daemon is connected at a time; a new connection replaces the earlier connection. After
+ * SHUTDOWN or wmk_consumer_server_stop(), the server ends when all rings are drained and written. The server also ends
+ * when it has no trace and the session daemon has disconnected.
  *
- * Errors are -errno with a cause chain. Errors that belong to no request go to `log`.
+ * Errors are -errno with a cause chain. Errors that belong to no request are written to the log.
  */
 #ifndef WMK_CONSUMER_SERVER_H
 #define WMK_CONSUMER_SERVER_H
@@ -25,7 +25,10 @@ struct wmk_consumer_server;
 
 struct wmk_consumer_server_options {
 	size_t size;                 /* sizeof(struct wmk_consumer_server_options) */
-	/* Created with mode 0700 if absent; refused if another user owns it or can write to it. NULL: no socket. */
+	/*
+	 * The server creates the directory with mode 0700 if it does not exist, and refuses a directory that another
+	 * user owns or can write to. NULL: no socket.
+	 */
 	const char *rundir;
 	int kernel;                  /* 1: for kernel channels, with its own socket and lock file */
 	uint64_t keep_free;          /* bytes of a disk that stay free (wmk_store_keep_free()) */
@@ -38,9 +41,9 @@ struct wmk_consumer_server_options {
 	void (*log)(const char *words);      /* any thread; may be NULL */
 };
 
-/* -EADDRINUSE: another consumer daemon runs there. Takes ownership of `connection`, except on failure. */
+/* -EADDRINUSE: another consumer daemon runs there. The server takes ownership of `connection`, except on failure. */
 int wmk_consumer_server_open(const struct wmk_consumer_server_options *options, struct wmk_consumer_server **server);
-/* Serve requests until the server ends (see above). 0 or -errno. */
+/* Serve requests until the server ends; the file comment has the conditions. 0 or -errno. */
 int wmk_consumer_server_run(struct wmk_consumer_server *server);
 /* Make wmk_consumer_server_run() drain all rings and return. Async-signal-safe, any thread. */
 void wmk_consumer_server_stop(struct wmk_consumer_server *server);

@@ -55,7 +55,7 @@ unsigned wmk_server_own_pids(void *data, pid_t *pids)
 	return n + (pids[n] > 0);
 }
 
-/* The lock is held until the process ends. */
+/* The process holds the lock until the process ends. */
 static int lock_rundir(struct wmk_consumer_server *server)
 {
 	char path[sizeof(server->socket_path)], number[16];

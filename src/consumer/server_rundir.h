@@ -10,13 +10,13 @@
 #include "consumer/server_state.h"
 
 /*
- * Lock the runtime directory and listen on the socket in it. No effect without a runtime directory. 0 or -errno with a
- * cause chain; -EADDRINUSE: another consumer daemon runs there.
+ * Lock the runtime directory, and listen on the socket in the directory. Without a runtime directory, the function has
+ * no effect. 0 or -errno with a cause chain; -EADDRINUSE: another consumer daemon runs there.
  */
 int wmk_server_rundir_open(struct wmk_consumer_server *server);
 /*
- * List the processes of the tracer: this one, the session daemon, the other consumer daemon. A wmk_kown_find
- * (kernel/proc/own_pids.h). Any thread.
+ * List the processes of the tracer: this process, the session daemon and the other consumer daemon. This function is a
+ * wmk_kown_find (kernel/proc/own_pids.h). Any thread.
  */
 unsigned wmk_server_own_pids(void *server, pid_t *pids);
 

@@ -17,7 +17,7 @@
  *     ├── server_rundir.c     lock and socket in the runtime directory
  *     └── connection.c    messages to the session daemon
  *
- * The server's thread owns all lists, and all members that are not marked otherwise.
+ * The server's thread owns all lists, and all members without another comment.
  */
 #ifndef WMK_CONSUMER_SERVER_STATE_H
 #define WMK_CONSUMER_SERVER_STATE_H
@@ -41,7 +41,7 @@ struct wmk_server_output_work;
 struct wmk_server_sender;
 struct wmk_server_work;
 
-/* The rings of a set. The list of the trace and work items hold references to this structure. */
+/* The rings of a set. The list of the trace and the work items hold references to a struct wmk_server_rings. */
 struct wmk_server_rings {
 	struct wmk_server_rings *next;
 	unsigned refs;
@@ -50,7 +50,7 @@ struct wmk_server_rings {
 	struct wmk_consumerd_rings is;   /* in `arena` */
 	struct wmk_arena arena;
 	int fd;                          /* received descriptor of the ring set or tracefs instance */
-	/* Used only by the trace's thread. */
+	/* Only the trace's thread uses the following members. */
 	struct waymark_ring_set *set;    /* NULL: not open, or a kernel channel */
 	struct wmk_kreader *kernel;      /* NULL: not open, or a ring set */
 	struct wmk_kernel_copy *copy;    /* NULL: no copy of a kernel channel */
@@ -67,7 +67,7 @@ struct wmk_server_trace {
 	unsigned n_rings;
 	struct wmk_consumer *consumer;
 	struct wmk_server_output *output;
-	/* Used only by the trace's thread. */
+	/* Only the trace's thread uses the following members. */
 	struct wmk_output_trace *out;    /* owned by the consumer; NULL: not open */
 	int err;                         /* error of the last attempt to open the trace */
 	struct wmk_server_work *metadata, **metadata_end; /* METADATA that is not written yet */
@@ -97,7 +97,7 @@ struct wmk_consumer_server {
 	uint64_t connections;            /* number of connections so far; identifies the current one */
 	struct wmk_out out;
 	struct wmk_consumerd_in in;
-	/* LIST: the rest of the reply. The descriptors are duplicates. */
+	/* The part of the reply to LIST that is not sent yet. The descriptors are duplicates. */
 	struct {
 		struct wmk_consumerd_list_item *items;
 		int *fds;
@@ -109,7 +109,7 @@ struct wmk_consumer_server {
 	bool ending, was_connected;
 	uint32_t shutdown_request;       /* 0: none */
 	uint64_t shutdown_connection;
-	/* Under `lock_done`: work items that are done, oldest first. */
+	/* `lock_done` protects the lists of finished work items, oldest first. */
 	pthread_mutex_t lock_done;
 	struct wmk_server_work *done, **done_end;
 	struct wmk_server_output_work *output_work_done;

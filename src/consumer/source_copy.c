@@ -5,10 +5,10 @@
  *     ring ──observer───────────┬─► pieces in memory ──next()──► packets, written at the speed of the disk
  *     source ──next, release()──┘
  *
- * The copy is complete before the first packet is written, so a slow disk does not shorten the copy. While the writers
- * overtake the observer, the copy begins again: all pieces before a gap are dropped.
+ * The copy is complete before the first packet is written, so a slow disk does not shorten the copy. If the writers
+ * overtake the observer, the copy begins again, and drops all pieces before a gap.
  *
- * A source of the kernel has no observer. The records are taken out of this source.
+ * A source of the kernel has no observer. A copy of a kernel source therefore consumes the records of the source.
  */
 #include "consumer/source_copy.h"
 
@@ -23,8 +23,8 @@
 
 #define OBSERVE_TRIES 1000
 /*
- * The copy may begin again until the observer has read this number of laps of the ring. After LAPS_MAX laps, the end of
- * the copy is fixed. So writers that always overtake the observer cannot prolong the copy.
+ * The copy may begin again until the observer has read LAPS_MAX laps of the ring. After LAPS_MAX laps, the end of the
+ * copy is fixed. Because of LAPS_MAX, writers that always overtake the observer cannot prolong the copy.
  */
 #define LAPS_MAX 64u
 
@@ -104,7 +104,7 @@ static struct wmk_packet packet_of(const struct waymark_ring_packet *from, uint3
 
 /*
  * Copy pieces until `head`. If records between a piece and the previous piece are missing, the copy drops all earlier
- * pieces, and continues from this piece to a new head.
+ * pieces, and continues from the later piece to a new `head`.
  */
 static int copy_pieces(struct copy_source *copy, struct waymark_ring_reader *observer,
 		       const struct waymark_ring_options *options)
@@ -229,12 +229,12 @@ int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t m
 
 /* ── from a source of the kernel ─────────────────────────────────────────────────────────────────────── */
 
-/* The number of records of the source that are in no piece: the records before the first piece. */
+/* The number of records of the source that precede the first piece, and so are in no piece. */
 struct before {
 	uint64_t records, lost;
 };
 
-/* Drop the oldest pieces until the other pieces have at most this number of bytes. */
+/* Drop the oldest pieces until the remaining pieces have at most `max_bytes` bytes. */
 static uint64_t shorten(struct copy_source *copy, uint64_t bytes, uint64_t max_bytes, struct before *before)
 {
 	while (max_bytes && bytes > max_bytes && copy->first) {
@@ -263,8 +263,8 @@ static int take_pieces(struct copy_source *copy, struct wmk_source *from, uint64
 		if (ret <= 0)
 			break;
 		/*
-		 * If packet.lost has grown, records between the previous piece and this packet are lost (overwritten by
-		 * the kernel). So the copy drops all earlier pieces.
+		 * If packet.lost has grown, the kernel has overwritten records between the previous piece and this
+		 * packet. So the copy drops all pieces before this packet.
 		 */
 		if (packet.lost != before->lost) {
 			drop_pieces(copy);

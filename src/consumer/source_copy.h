@@ -18,11 +18,11 @@ struct wmk_source;
 int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes, struct wmk_source **source,
 			 uint64_t *missed);
 /*
- * Copy a source of the kernel. This call consumes all records that the source has now. If the kernel overwrites records
- * during this call, the copy begins after the overwritten records. max_bytes: keep the newest packets with at most this
- * number of bytes; 0: no limit. last->records: number of records that were released from the source before. *last: the
- * last released packet, without its data. *missed: number of records that were overwritten or are not in the copy. Call
- * in the thread of the source.
+ * Copy the records of a kernel source. This call consumes all records that the source has now. If the kernel overwrites
+ * records during this call, the copy begins after the overwritten records. max_bytes: keep the newest packets with at
+ * most this number of bytes; 0: no limit. last->records: number of records that were released from the source before.
+ * *last: the last released packet, without its data. *missed: number of records that were overwritten or are not in the
+ * copy. The function must be called in the thread of the source.
  */
 int wmk_source_copy_take(struct wmk_source *from, uint64_t max_bytes, struct wmk_packet *last,
 			 struct wmk_source **source, uint64_t *missed);

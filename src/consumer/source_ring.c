@@ -28,7 +28,7 @@ static struct ring_source *ring_of(struct wmk_source *source)
 	return (struct ring_source *)source;
 }
 
-/* Report a corrupt ring, with the value that is out of range. */
+/* Report a corrupt ring, together with the value that is out of range. */
 static int corrupt(const struct ring_source *ring)
 {
 	const struct wmk_ring_wrong *wrong = wmk_ring_reader_wrong(ring->reader);
@@ -55,8 +55,8 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 	packet->pressure =
 		(uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
 	/*
-	 * For alignment, the header_room may be larger than a packet header. So place the header directly before the
-	 * data.
+	 * The header_room may be larger than a packet header, because of alignment. So place the packet header directly
+	 * before the data.
 	 */
 	if (from->room)
 		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;
@@ -86,7 +86,7 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	int err;
 
 	*end = position;
-	/* The trace has no packet: continue where the ring was last cleared. */
+	/* The trace has no packet of the ring, so continue where the ring was last cleared. */
 	if (position == 0)
 		position = waymark_ring_reader_base(reader, &ts);
 	err = waymark_ring_reader_resume(reader, position, 0, ts, records);
@@ -95,8 +95,9 @@ static int ring_resume(struct wmk_source *source, const struct wmk_ctf_packet *l
 	if (err != -ESTALE)
 		return err < 0 ? err : 0;
 	/*
-	 * The file ends before a position that was released: the machine crashed before the data was on the disk. The
-	 * records that were released but are not on the disk are lost. The records that are still in the ring are kept.
+	 * The file ends before a position that was released to the writers: the machine crashed before the data was on
+	 * the disk. The records that were released but are not on the disk are lost. The records that are still in the
+	 * ring are kept.
 	 */
 	err = waymark_ring_reader_resume(reader, wmk_ring_reader_given(reader), 0, ts, records);
 	return err == -EIO ? corrupt(ring_of(source)) : err < 0 ? err : 1;
@@ -150,7 +151,7 @@ static void ring_chunk_end(struct wmk_source *source, uint64_t *lost, uint64_t *
 	wmk_ring_reader_chunk_end(ring_of(source)->reader, lost, fields_cut);
 }
 
-/* The ring itself stores where the chunk begins. */
+/* The ring itself stores the position at which the chunk begins. */
 static void ring_chunk_begin(struct wmk_source *source, uint64_t lost, struct wmk_ring_cut *begin)
 {
 	(void)begin;

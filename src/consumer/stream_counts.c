@@ -59,7 +59,7 @@ void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *gro
 }
 
 /*
- * The lost count in the chunk is exact. The counts of single causes may already include losses of the next chunk,
+ * The lost count in a closed chunk is exact. The counts of single causes may already include losses of the next chunk,
  * because the source continues to count. So the sum of the causes is limited to the lost count.
  */
 void wmk_stream_ended(struct wmk_stream *stream)

@@ -151,7 +151,7 @@ int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream
 	memset(stream->causes, 0, sizeof(stream->causes));
 	stream->stuck = false;
 	/*
-	 * Clearing also restarts a stream that ended with an error. If the source is still corrupt, clear() below
+	 * The clearing also restarts a stream that ended with an error. If the source is still corrupt, clear() below
 	 * fails, and the stream ends again.
 	 */
 	stream->failed = false;
@@ -177,8 +177,8 @@ void wmk_stream_cut_here(struct wmk_stream *stream)
 }
 
 /*
- * A rotation is not finished. The stream ends at the cut in the journal. If the journal or the cut is missing, the
- * stream ends at the end of its last packet.
+ * A rotation is not finished. If a rotation is not finished, the stream ends at the cut in the journal. If the journal
+ * or the cut is missing, the stream ends at the end of its last packet.
  */
 static void cut_again(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
@@ -212,8 +212,8 @@ static void report_gap(struct wmk_consumer *consumer, struct wmk_stream *stream)
 }
 
 /*
- * The stream has no file in the open chunk: find its last packet in the previous chunk. The stream has no file if the
- * application handed the ring back only after the previous chunk was closed.
+ * If the stream has no file in the open chunk, find the last packet of the stream in the previous chunk. The stream has
+ * no file if the application returned the ring only after the previous chunk was closed.
  */
 static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {
@@ -229,8 +229,9 @@ static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream
 }
 
 /*
- * A source with records_at does not store the position and the counts at the begin of the open chunk. Restore its
- * counts. If the open chunk has no packet of the stream, also restore its position. True: the position was restored.
+ * A source with records_at does not store the position and the counts at the beginning of the open chunk. Restore its
+ * counts. If the open chunk has no packet of the stream, also restore the position of the source. True: the position
+ * was restored.
  */
 static bool begin_again(struct wmk_consumer *consumer, struct wmk_stream *stream, bool found,
 			struct wmk_ctf_packet *last)
@@ -252,8 +253,8 @@ static bool begin_again(struct wmk_consumer *consumer, struct wmk_stream *stream
 }
 
 /*
- * Continue in the open chunk. If the source has not restarted its counts at the begin of the open chunk, restart its
- * counts now.
+ * Continue in the open chunk. If the source has not restarted its counts at the beginning of the open chunk, restart
+ * the counts now.
  */
 static void begin_after(struct wmk_stream *stream, const struct wmk_ctf_packet *last)
 {
@@ -296,8 +297,8 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 		      ? stream->source->ops->resume(stream->source, &last, &stream->taken, &stream->end_pos)
 		      : 0;
 	/*
-	 * If the trace lacks released records (err > 0) and has no file of the stream, all records that were taken so
-	 * far count as lost.
+	 * If the trace lacks released records (err > 0) and has no file of the stream, all records taken so far are
+	 * counted as lost.
 	 */
 	stream->written = err > 0 && found != 1 ? 0 : stream->taken;
 	if (before && err >= 0)
@@ -311,7 +312,10 @@ static void resume_stream(struct wmk_consumer *consumer, struct wmk_stream *stre
 					 err);
 }
 
-/* Resume the stream, but discard all earlier records. The file is opened first, so that its bytes are counted. */
+/*
+ * Resume the stream, but discard all earlier records. The file is opened before the records are discarded, so that the
+ * bytes of the file are counted.
+ */
 static void resume_cleared(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	struct wmk_ctf_packet last;

@@ -15,22 +15,22 @@ struct wmk_group *wmk_streams_find_group(struct wmk_consumer *consumer, const vo
 struct wmk_group *wmk_streams_add_group(struct wmk_consumer *consumer, const void *from);
 struct wmk_group *wmk_streams_add_group_of(struct wmk_consumer *consumer, const void *from,
 					   const struct wmk_consumer_set *how);
-/* Remove a group with its streams, and add their counts to consumer->gone. */
+/* Remove a group with its streams, and add the counts of the streams to consumer->gone. */
 void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *group);
-/* Add a stream to the group. Takes ownership of the source, also after an error. */
+/* Add a stream to the group. The function takes ownership of the source, also after an error. */
 int wmk_streams_add(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
 		    const char *name, uint32_t instance, uint32_t cpu, const struct wmk_consumer_set *how);
 /* Add a stream that no earlier consumer has begun. After an error, the caller still owns the source. */
 int wmk_streams_add_source(struct wmk_consumer *consumer, struct wmk_group *group, struct wmk_source *source,
 			   const char *name, uint32_t stream_id, uint64_t instance, uint32_t cpu);
-/* Add a ring set: its writers wake the consumer and check its heartbeat. */
+/* Add a ring set, so that its writers wake the consumer and check the heartbeat of the consumer. */
 int wmk_streams_add_set(struct wmk_consumer *consumer, struct waymark_ring_set *set);
 /*
- * Set the cut of the stream at the end of its last packet. So the stream gets no more records in this chunk
+ * Set the cut of the stream at the end of its last packet. The stream then receives no more records in this chunk
  * (rotation.h).
  */
 void wmk_stream_cut_here(struct wmk_stream *stream);
-/* Discard all records of a stream: those in the trace, and those in its source. */
+/* Discard all records of a stream: the records in the trace, and the records in the source. */
 int wmk_streams_restart(struct wmk_consumer *consumer, struct wmk_stream *stream);
 
 #endif

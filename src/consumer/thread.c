@@ -3,8 +3,8 @@
  * thread.c - the consumer's thread: when it drains (drain.c), when and how long it sleeps.
  *
  * The consumer's thread sleeps on a futex for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all
- * sets. The thread reads `word` before it takes queued work. The thread sleeps only while `word` has this value. So a
- * command that is queued meanwhile does not wait for the timeout of the sleep.
+ * sets. The thread reads `word` before it takes queued work. The thread sleeps only while `word` still has the value
+ * that it read. So a command that is queued after the read does not wait for the timeout of the sleep.
  */
 #include "consumer/thread.h"
 
@@ -41,7 +41,9 @@
 
 void wmk_consumer_wake(struct wmk_consumer *consumer)
 {
-	/* Release: a thread that reads the new `word` also sees the queued command; pairs with the acquire in run(). */
+	/*
+	 * Release: a thread that reads the new `word` also reads the queued command; pairs with the acquire in run().
+	 */
 	__atomic_fetch_add(&consumer->word, 1, __ATOMIC_RELEASE);
 	/* Not FUTEX_PRIVATE: the thread waits for this word together with futexes of rings in shared memory. */
 	syscall(SYS_futex, &consumer->word, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -59,13 +61,13 @@ static void sleep_on_word(struct wmk_consumer *consumer, uint32_t value, uint64_
 	syscall(SYS_futex, &consumer->word, FUTEX_WAIT, value, &ts, NULL, 0);
 }
 
-/* The longest time between two passes before the deep sleep. */
+/* Return the longest time between two passes before the deep sleep. */
 static uint32_t longest_us(const struct wmk_consumer *consumer)
 {
 	return consumer->is_followed && consumer->options.max_us > FOLLOWED_US ? FOLLOWED_US : consumer->options.max_us;
 }
 
-/* Set the time until the next pass: half if rings fill fast, double if no packet arrives. */
+/* Set the time until the next pass: halve the time if rings fill fast, double the time if no packet arrives. */
 static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *seen)
 {
 	const uint32_t most = longest_us(consumer);
@@ -80,15 +82,18 @@ static void adapt(struct wmk_consumer *consumer, const struct wmk_drain_result *
 	}
 	if (seen->more)
 		us = 0;
-	/* With a live reader, parts are written often. The thread sleeps deeply only after the last part is written. */
+	/*
+	 * With a live reader, parts of sub-buffers are written often. The deep sleep then begins only after the last
+	 * part is written.
+	 */
 	consumer->idle = seen->packets || (consumer->is_followed && seen->flushed) ? 0 : consumer->idle + (us >= most);
 	consumer->interval_us = us < consumer->options.min_us ? consumer->options.min_us : us > most ? most : us;
 }
 
 /*
- * Sleep until a command, a writer or the timeout ends the sleep. With `by_record`, the writer of any record ends the
- * sleep. Without `by_record`, only a writer that enters a sub-buffer ends the sleep. False: cannot wait for writers
- * (too many sets, old kernel, membarrier(2) refused).
+ * Sleep until a command, a writer, or the timeout ends the sleep. With `by_record`, a writer that commits any record
+ * ends the sleep. Without `by_record`, only a writer that enters a sub-buffer ends the sleep. Returns false if the
+ * thread cannot wait for writers (too many sets, old kernel, membarrier(2) refused).
  */
 static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t us, bool by_record)
 {
@@ -103,8 +108,8 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 		   wmk_clock_monotonic() - begin < WMK_CONSUMER_TIMER_US * 1000u &&
 		   __atomic_load_n(&consumer->word, __ATOMIC_RELAXED) == word) {
 		/*
-		 * A process that can write to a ring set has woken the thread without a record, so limit the rate of
-		 * wakes.
+		 * A process that can write to a ring set has woken the thread without a record, so the thread limits
+		 * the rate of wakes.
 		 */
 		sleep_on_word(consumer, word, WMK_CONSUMER_TIMER_US);
 	}
@@ -112,8 +117,8 @@ static bool sleep_on_rings(struct wmk_consumer *consumer, uint32_t word, int64_t
 }
 
 /*
- * The limit of the next sleep, in us; -1: none. If the writers of a set do not wake the reader, the poll interval of
- * this set limits the sleep.
+ * Return the limit of the next sleep in us; -1: no limit. If the writers of a set do not wake the reader, the poll
+ * interval of the set limits the sleep.
  */
 static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 {
@@ -125,7 +130,7 @@ static int64_t sleep_limit(const struct wmk_consumer *consumer, bool deep)
 	return consumer->flush_at == WMK_FLUSH_NEVER || (us >= 0 && us < flush_us) ? us : flush_us;
 }
 
-/* Return the limit of a deep sleep, in us. The sleep also ends when the memory of a ring can be reclaimed. */
+/* Return the limit of a deep sleep in us. The deep sleep also ends when the memory of a ring can be reclaimed. */
 static int64_t reclaim_limit(const struct wmk_consumer *consumer, int64_t us)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -136,14 +141,14 @@ static int64_t reclaim_limit(const struct wmk_consumer *consumer, int64_t us)
 }
 
 /*
- * Sleep until the next pass. A short sleep uses a timer, and writers make no system call. A longer sleep ends when a
- * writer enters a sub-buffer, because a burst could fill the rings during the sleep. Writers cause at most one wake per
- * pass. A deep sleep begins when nothing is unread, and ends when a writer commits a record.
+ * Sleep until the next pass. A short sleep uses a timer, so that writers make no system call. A longer sleep ends when
+ * a writer enters a sub-buffer, because a burst could fill the rings during the sleep. Writers cause at most one wake
+ * per pass. A deep sleep begins when nothing is unread, and ends when a writer commits a record.
  */
 static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 {
 	/*
-	 * Do not sleep deeply with a refused packet: its record is already in the ring, so no writer would end the
+	 * No deep sleep begins while a packet is refused: the record is already in the ring, so no writer would end the
 	 * sleep.
 	 */
 	const bool deep = consumer->idle >= EMPTY_PASSES && !consumer->refused;
@@ -158,8 +163,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 	}
 	if (consumer->stuck || (!deep && us <= WMK_CONSUMER_TIMER_US)) {
 		/*
-		 * If the disk is full, the flush interval of unwritten parts is over, so flush_at must not end the
-		 * sleep. The thread retries parts only after it has written whole sub-buffers.
+		 * If the disk is full, the flush interval of unwritten parts is already over, so flush_at must not end
+		 * the sleep. The thread retries the parts only after it has written whole sub-buffers.
 		 */
 		sleep_on_word(consumer, word, consumer->stuck ? consumer->interval_us : (uint64_t)us);
 		return;
@@ -176,8 +181,8 @@ static void sleep_until_next(struct wmk_consumer *consumer, uint32_t word)
 }
 
 /*
- * List the sets to sleep on: writers of these sets wake the reader. If no memory is available for the list, the thread
- * drains every 100 ms, as it does with too many sets.
+ * List the sets on which the thread sleeps: writers of these sets wake the reader. If no memory is available for the
+ * list, the thread drains every 100 ms, as with too many sets.
  */
 void wmk_consumer_watch(struct wmk_consumer *consumer)
 {
@@ -202,7 +207,7 @@ void wmk_consumer_watch(struct wmk_consumer *consumer)
 	}
 }
 
-/* Report new requests of programs for snapshots. */
+/* Report new requests of applications for snapshots. */
 static void report_requests(const struct wmk_consumer *consumer)
 {
 	for (size_t i = 0; consumer->options.requested && i < consumer->n_sets; i++) {
@@ -231,7 +236,7 @@ static void drain_and_publish(struct wmk_consumer *consumer, enum wmk_drain_mode
 	consumer->follows_in_vain = consumer->follow_woke && !seen->followed;
 	consumer->stuck = seen->full;
 	consumer->refused = seen->err < 0;
-	/* Retry metadata that could not be written, even if no packet waits for it. */
+	/* Retry metadata that could not be written, even if no packet waits for the metadata. */
 	if (consumer->options.ready && consumer->options.ready(consumer->options.data) < 0) {
 		consumer->refused = true;
 		wmk_error_clear();
@@ -272,7 +277,7 @@ static void *run(void *arg)
 
 	wmk_kown_thread_begins(consumer->thread_begun);
 	/*
-	 * On Linux, setpriority() for PRIO_PROCESS and 0 changes only the calling thread. Without permission, the nice
+	 * On Linux, setpriority(PRIO_PROCESS, 0, ...) changes only the calling thread. Without the permission, the nice
 	 * value does not change.
 	 */
 	if (getpriority(PRIO_PROCESS, 0) > NICE)

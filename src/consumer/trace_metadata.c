@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_metadata.c - metadata that the session daemon sends: written before the next packet with records, or at the
- * next drain pass. The consumer daemon answers the request only when the metadata is written. If the consumer daemon
- * crashes before the answer, the session daemon sends the request to the next consumer daemon.
+ * next drain pass. The consumer daemon replies to the request only when the metadata is written. If the consumer daemon
+ * crashes before the reply, the session daemon sends the request to the next consumer daemon.
  *
  *     METADATA ──► trace->metadata: work ─► work ─► work ──written──► answered
  *                                                      └─ disk full: stays, and packets wait
@@ -18,8 +18,8 @@
 #include "consumer/work.h"
 
 /*
- * Return the last work item of the metadata that must be written together with `first`. All parts of a replacement are
- * written together. NULL: at least one part of the replacement is missing.
+ * Return the last work item of the metadata that must be written together with the work item `first`. All parts of a
+ * metadata replacement are written together. Returns NULL if at least one part of the replacement is missing.
  */
 static const struct wmk_server_work *last_at_once(const struct wmk_server_work *first)
 {
@@ -106,7 +106,7 @@ int wmk_server_metadata_write(void *data)
 	struct wmk_server_trace *trace = data;
 	int err = 0;
 
-	/* While a rotation is not finished, the text waits for the next chunk. */
+	/* While a rotation is not finished, the metadata text waits for the next chunk. */
 	while (trace->metadata && err >= 0 && !(trace->rotating && trace->metadata->metadata.chunk >= trace->chunk))
 		err = write_first(trace);
 	return err < 0 ? err : trace->gated ? -EAGAIN : 0;

@@ -7,11 +7,11 @@
 
 #include "consumer/work.h"
 
-/* Append the metadata of `work`. The request is answered when the metadata is written. */
+/* Append the metadata of `work`. The server replies to the request when the metadata is written. */
 void wmk_server_metadata_add(struct wmk_server_work *work);
 /* Write all queued metadata. 0, -EAGAIN (a part is missing) or -errno. Used as wmk_consumer_options.ready. */
 int wmk_server_metadata_write(void *trace);
-/* Reply -ECANCELED for metadata that is not written, when the trace is removed. */
+/* When the trace is removed, reply -ECANCELED to requests with metadata that is not written. */
 void wmk_server_metadata_cancel(struct wmk_server_trace *trace);
 
 #endif

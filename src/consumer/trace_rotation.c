@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_rotation.c - rotations of a trace. A rotation that a full disk delays is tried again in each drain pass.
+ * trace_rotation.c - rotations of a trace. If a full disk delays a rotation, the rotation is tried again in each drain
+ * pass.
  *
  *     CUT ──► nothing beyond the cuts is written     ROTATE ──► trace->rotations ──chunk is open──► answered
  *                                                                     └─ disk full: stays; METADATA that replaces

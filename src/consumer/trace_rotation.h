@@ -7,13 +7,16 @@
 
 #include "consumer/server_state.h"
 
-/* The trace was opened: prepare to continue the rotation of an earlier consumer daemon when ROTATE arrives. */
+/*
+ * Called when the trace was opened: prepare to continue the rotation of an earlier consumer daemon when the request
+ * ROTATE arrives.
+ */
 void wmk_server_rotation_restore(struct wmk_server_trace *trace);
-/* Carry out ROTATE. The request is answered when the next chunk is open. */
+/* Carry out ROTATE. The server replies to the request when the next chunk is open. */
 void wmk_server_rotation_add(struct wmk_server_work *work);
 /* The before_pass of struct wmk_consumer_options. */
 int wmk_server_rotation_continue(void *trace);
-/* The trace ends: answer all ROTATE requests. */
+/* Called at the end of the trace: reply to all ROTATE requests. */
 void wmk_server_rotation_cancel(struct wmk_server_trace *trace);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_work.c - work items in the thread of a trace: open the trace, add and remove rings, settle, clear, count. A
- * slow disk or a network file system delays only this trace.
+ * slow disk or a network file system delays only the trace on it.
  */
 #include "consumer/trace_work.h"
 
@@ -26,7 +26,7 @@
 _Static_assert((int)WMK_CONSUMERD_TRACE_UNSURE == (int)WMK_OUTPUT_UNSURE,
 	       "both enumerations of modes must have equal values");
 
-/* If the trace cannot be opened, its next TRACE_ADD tries again. */
+/* If the trace cannot be opened, the next TRACE_ADD of the trace tries again. */
 static int trace_add(struct wmk_server_work *work)
 {
 	struct wmk_server_trace *trace = work->trace;
@@ -48,7 +48,7 @@ static int trace_add(struct wmk_server_work *work)
 	return 0;
 }
 
-/* Measure the directory again, after files of streams were removed. */
+/* Measure the size of the directory again, after files of streams were removed. */
 static void count_again(struct wmk_server_trace *trace)
 {
 	struct wmk_output *output = wmk_server_output_of(trace);
@@ -101,8 +101,8 @@ static int events_add(struct wmk_kreader *kernel, const struct wmk_list *events)
 }
 
 /*
- * Set the system calls that BPF records from now on. Existing streams of system calls are continued or cleared, like
- * the other streams of the channel.
+ * Set the system calls that BPF programs record from now on. Existing streams of system calls are continued or cleared,
+ * like the other streams of the channel.
  */
 static int syscalls_set(struct wmk_server_work *work, struct wmk_kreader *kernel, const struct wmk_consumer_set *how)
 {
@@ -246,7 +246,8 @@ static void count(struct wmk_server_work *work)
 static void run(struct wmk_server_work *work)
 {
 	/*
-	 * First continue a rotation of the trace. The records that the work item writes then belong to the next chunk.
+	 * First continue a rotation of the trace. The records that the work item writes then belong to the chunk after
+	 * the rotation.
 	 */
 	if (work->type != WMK_CONSUMERD_RINGS_ADD && work->type != WMK_CONSUMERD_CUT)
 		wmk_server_rotation_continue(work->trace);

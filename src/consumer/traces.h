@@ -2,7 +2,8 @@
 /*
  * traces.h - traces and rings of the server: create, find, free. The server's thread, unless stated otherwise.
  *
- * Functions that create return NULL or -errno with a cause chain on failure, and link the object into its list.
+ * On failure, a function that creates an object returns NULL or -errno with a cause chain; on success, it links the
+ * object into its list.
  */
 #ifndef WMK_CONSUMER_TRACES_H
 #define WMK_CONSUMER_TRACES_H
@@ -12,7 +13,7 @@
 struct wmk_server_trace *wmk_server_trace_find(struct wmk_consumer_server *server, uint64_t number);
 struct wmk_server_trace *wmk_server_trace_new(struct wmk_consumer_server *server, const struct wmk_consumerd_trace *is,
 					      int budget_fd);
-/* Free a trace with its rings. The trace must have no work items. */
+/* Free a trace together with its rings. The trace must have no work items. */
 void wmk_server_trace_free(struct wmk_server_trace *trace);
 struct wmk_server_rings *wmk_server_rings_find(struct wmk_server_trace *trace, uint64_t number);
 int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consumerd_rings *is, int fd,
@@ -20,11 +21,14 @@ int wmk_server_rings_new(struct wmk_server_trace *trace, const struct wmk_consum
 /* Remove rings from the list of the trace. Work items may still hold references to these rings. */
 void wmk_server_rings_unlink(struct wmk_server_trace *trace, struct wmk_server_rings *rings);
 void wmk_server_rings_unref(struct wmk_server_rings *rings);
-/* Close the ring set or kernel reader. Called in the trace's thread, after its streams were removed. */
+/*
+ * Close the ring set or the kernel reader of the rings. The function is called in the trace's thread, after the streams
+ * of the rings were removed.
+ */
 void wmk_server_rings_close(struct wmk_server_rings *rings);
 /*
- * Return the value of `from` that identifies the streams of these rings in the consumer (consumer.h). NULL: these rings
- * have no streams.
+ * Return the value of `from` that identifies the streams of `rings` in the consumer (consumer.h). Returns NULL if the
+ * rings have no streams.
  */
 static inline const void *wmk_server_rings_from(const struct wmk_server_rings *rings)
 {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "consumer/connection.h"
 
-/* Keep the first error and its text. */
+/* Keep the first error of a work item, with its text. */
 void wmk_server_work_error(struct wmk_server_work *work, int err)
 {
 	if (err >= 0 || work->err < 0)
@@ -17,7 +17,7 @@ void wmk_server_work_error(struct wmk_server_work *work, int err)
 	wmk_error_clear();
 }
 
-/* The server's thread answers, and frees the work item. */
+/* The server's thread replies to the request, and frees the work item. */
 void wmk_server_work_finish(struct wmk_server_work *work, int err)
 {
 	struct wmk_consumer_server *server = work->trace->server;

@@ -44,9 +44,12 @@ struct wmk_server_work {
 	char words[512];
 };
 
-/* Record a result: the first err < 0 is kept, with its cause chain. The trace's thread. */
+/* Record a result: the first negative `err` is kept, with its cause chain. The trace's thread. */
 void wmk_server_work_error(struct wmk_server_work *work, int err);
-/* Record the last result and pass the work item to the server's thread, which answers. The trace's thread. */
+/*
+ * Record the last result, and pass the work item to the server's thread, which replies to the request. The trace's
+ * thread.
+ */
 void wmk_server_work_finish(struct wmk_server_work *work, int err);
 
 #endif

@@ -29,7 +29,7 @@ static inline bool wmk_filter_calculate_partial(unsigned op, uint64_t a, uint64_
 	return true;
 }
 
-/* Any integer operation from WMK_FILTER_ADD to WMK_FILTER_SHR_U. False: no result. */
+/* `op` is an integer operation from WMK_FILTER_ADD to WMK_FILTER_SHR_U. False: no result. */
 static inline bool wmk_filter_calculate(unsigned op, uint64_t a, uint64_t b, uint64_t *result)
 {
 	switch (op) {

@@ -132,7 +132,7 @@ static bool is_number(unsigned type)
 	return type == WMK_FILTER_SIGNED || type == WMK_FILTER_UNSIGNED || type == WMK_FILTER_DOUBLE;
 }
 
-/* A wrong operand type is an error; with WMK_FILTER_LAX the operand is absent instead. */
+/* An operand of a wrong type is an error; with WMK_FILTER_LAX, the operand is absent instead. */
 static int unfit(const struct wmk_compiler *c, const struct wmk_node *node, const char *what)
 {
 	if (c->strictness != WMK_FILTER_LAX)
@@ -152,7 +152,7 @@ static int need_number(const struct wmk_compiler *c, const struct wmk_node *node
 	return 0;
 }
 
-/* The type of the result of an arithmetic operation on operands of types `a` and `b`. */
+/* Return the result type of an arithmetic operation on operands of types `a` and `b`. */
 static unsigned common(unsigned a, unsigned b)
 {
 	if (a == WMK_FILTER_ABSENT || b == WMK_FILTER_ABSENT)
@@ -219,7 +219,10 @@ static int check_comparison(const struct wmk_compiler *c, const struct wmk_node 
 	return c->strictness == WMK_FILTER_LAX ? 0 : wrong(c, node, "cannot compare a number with a text");
 }
 
-/* Check `in`; the items are literals. If no item of the list is comparable with the value, the result is absent. */
+/*
+ * Check the operator `in`; the items of its list are literals. If no item of the list is comparable with the value, the
+ * result is absent.
+ */
 static int check_list(struct wmk_compiler *c, const struct wmk_node *node, unsigned *type)
 {
 	int err = 0;

@@ -6,8 +6,8 @@
  *     compare.c comparisons, by the types of both operands
  *     compile.c conditions, values, whole programs
  *
- * code->err keeps the first error. After an error, the functions add no more code. So a caller checks code->err once,
- * at the end.
+ * code->err keeps the first error. After an error, the functions add no more code. A caller therefore checks code->err
+ * only once, at the end.
  */
 #ifndef WMK_FILTER_CODE_H
 #define WMK_FILTER_CODE_H
@@ -30,7 +30,7 @@ struct wmk_code {
 	int err;                   /* the first error; if set, no code is added */
 };
 
-/* The place of a value: a constant or a register. */
+/* The location of a value in the program: a constant or a register. */
 struct wmk_place {
 	bool is_constant;
 	uint8_t type;              /* SIGNED, UNSIGNED, DOUBLE */
@@ -51,15 +51,15 @@ uint32_t wmk_code_label(struct wmk_code *code);
 /* Place the label at the next instruction. */
 void wmk_code_here(struct wmk_code *code, uint32_t label);
 /*
- * Jump to label `to`, unless `to` equals `next`, the label of the instruction that follows. `next` WMK_CODE_NOWHERE:
- * that label is unknown.
+ * Jump to label `to`, unless `to` equals `next`, which is the label of the next instruction. `next` is WMK_CODE_NOWHERE
+ * if the label of the next instruction is unknown.
  */
 void wmk_code_jump(struct wmk_code *code, uint32_t to, uint32_t next);
-/* Allocate a register. The caller frees the register by restoring an earlier value of code->top. */
+/* Allocate a register. The caller frees the register when it restores an earlier value of code->top. */
 uint8_t wmk_code_register(struct wmk_code *code);
 /*
- * Emit conditional jump `op` with operands `a` and `b`: control continues at label `yes` or `no`. The code of label
- * `next` follows directly.
+ * Emit the conditional jump `op` with operands `a` and `b`: control continues at label `yes` or `no`. The code of label
+ * `next` directly follows the jump.
  */
 void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
 		     uint32_t next);
@@ -69,9 +69,9 @@ uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at);
 /* Convert to a type. A conversion between signed and unsigned keeps the bits. */
 struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigned type);
 uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len);
-/* Append a pattern without wildcards to the pool as plain text: its escapes are removed. */
+/* Append a pattern without wildcards to the pool as plain text, with its escapes removed. */
 uint32_t wmk_code_pool_plain(struct wmk_code *code, const struct wmk_node *node, uint32_t *len);
-/* If some records lack the input, emit a jump to code->absent that only such records take. */
+/* If some records do not have the input, emit a jump to code->absent, which only such records take. */
 void wmk_code_need(struct wmk_code *code, const struct wmk_typed *of);
 
 /* ── compare.c ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -84,7 +84,7 @@ void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_p
 
 /* ── compile.c ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The numeric value of a node of a type other than ABSENT. */
+/* Emit the numeric value of a node that is not of type ABSENT. */
 struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *node);
 
 #endif

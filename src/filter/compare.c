@@ -18,7 +18,7 @@ unsigned wmk_node_turned(unsigned kind)
 	}
 }
 
-/* Compare integers that are both signed or both unsigned. */
+/* Compare two integers that are both signed or both unsigned. */
 static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b,
 			  bool is_unsigned, uint32_t yes, uint32_t no, uint32_t next)
 {
@@ -41,7 +41,7 @@ static void compare_whole(struct wmk_code *code, unsigned kind, struct wmk_place
 	}
 }
 
-/* Compare a signed with an unsigned integer: a negative number is less than every unsigned number. */
+/* Compare a signed integer with an unsigned integer: a negative number is less than every unsigned number. */
 static void compare_mixed(struct wmk_code *code, unsigned kind, struct wmk_place a, struct wmk_place b, uint32_t yes,
 			  uint32_t no, uint32_t next)
 {
@@ -95,7 +95,7 @@ void wmk_code_compare_numbers(struct wmk_code *code, unsigned kind, struct wmk_p
 	}
 }
 
-/* Whether the value of an enumeration has a label that matches the pattern. */
+/* Test whether the value of an enumeration has a label that matches the pattern. */
 static void compare_label(struct wmk_code *code, const struct wmk_node *name, const struct wmk_node *pattern,
 			  uint32_t yes, uint32_t no, uint32_t next)
 {
@@ -126,7 +126,7 @@ static void compare_label(struct wmk_code *code, const struct wmk_node *name, co
 	wmk_code_jump(code, no, next);
 }
 
-/* Compare texts by order. Each text is an input, a constant text of the class, or a literal of the filter. */
+/* Compare texts by order. Each compared text is an input, a constant text of the class, or a literal of the filter. */
 static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b,
 			uint32_t yes, uint32_t no, uint32_t next)
 {
@@ -155,7 +155,7 @@ static void order_texts(struct wmk_code *code, unsigned kind, const struct wmk_n
 		      wmk_code_constant(WMK_FILTER_SIGNED, 0), false, yes, no, next);
 }
 
-/* Compare two texts that are not inputs: the result is a constant. */
+/* Compare two texts that are not inputs, so that the result is a constant. */
 static bool known_texts(struct wmk_code *code, unsigned kind, const struct wmk_node *a, const struct wmk_node *b)
 {
 	struct wmk_filter_text text = { wmk_code_typed(code, a)->text, SIZE_MAX };

@@ -3,9 +3,10 @@
  * compile.c - generate instructions from a checked expression.
  *
  * A condition produces no number: its code jumps to one of two labels. The operators && || and ! only select these
- * labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). Each label is placed after all jumps to it, so every jump is
- * forward. For an absent value, the code jumps to label `absent`. This label is the label for "false" of the nearest
- * enclosing && or ||. Outside of && and ||, label `absent` is the label for "false" of the filter.
+ * labels (Aho, Lam, Sethi, Ullman: Compilers, 6.6). Each label is placed after all jumps to the label, so every jump is
+ * forward. For an absent value, the code of a condition jumps to the label `absent`. This label is the label for
+ * "false" of the nearest enclosing && or ||. Outside of && and ||, label `absent` is the label for "false" of the
+ * filter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +42,8 @@ static void listed(struct wmk_code *code, const struct wmk_node *node, uint32_t 
 		}
 		wmk_code_here(code, other);
 		/*
-		 * Keep the register of `of` after the first number in the list: the code compares each later number
-		 * with this register.
+		 * Keep the register of `of` after the first number in the list, because the code compares each later
+		 * number with this register.
 		 */
 		if (has || is_text || item->kind == WMK_NODE_TEXT)
 			code->top = mark;
@@ -112,7 +113,7 @@ static void condition(struct wmk_code *code, const struct wmk_node *node, uint32
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The value of a condition: 1 or 0. */
+/* The value of a condition is 1 or 0. */
 static struct wmk_place truth(struct wmk_code *code, const struct wmk_node *node)
 {
 	const uint32_t yes = wmk_code_label(code), no = wmk_code_label(code), end = wmk_code_label(code);
@@ -183,8 +184,8 @@ static unsigned operation(unsigned kind, unsigned type)
 }
 
 /*
- * Apply `op` to `a` and `b`. `a` and `b` have type `type`, except the count of a shift, which may have another type.
- * The result is in register `mark`; the registers above `mark` are free afterwards.
+ * Apply `op` to `a` and `b`. `a` and `b` have type `type`; the count of a shift may have another type. The result is in
+ * register `mark`, and the registers above `mark` are free afterwards.
  */
 static struct wmk_place apply(struct wmk_code *code, unsigned op, struct wmk_place a, struct wmk_place b, unsigned type,
 			      uint32_t mark)
@@ -268,7 +269,7 @@ struct wmk_place wmk_code_value(struct wmk_code *code, const struct wmk_node *no
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check all expressions before generating code, because the inputs of all expressions occupy the first registers. */
+/* Check all expressions before code is generated, because the inputs of all expressions occupy the first registers. */
 static int check_all(struct wmk_code *code, const struct wmk_filter_expr *const *exprs, unsigned n,
 		     struct wmk_typed **typed)
 {
@@ -316,7 +317,7 @@ static bool jumps(const struct wmk_filter_insn *insn)
 	       (insn->op >= WMK_FILTER_JEQ && insn->op <= WMK_FILTER_JUMP);
 }
 
-/* Replace labels by instruction indexes, verify the program, and copy it into one allocation. */
+/* Replace labels by instruction indexes, verify the program, and copy the program into one allocation. */
 static int finish(struct wmk_code *code, struct wmk_filter_program **program)
 {
 	for (uint32_t i = 0; i < code->n; i++)

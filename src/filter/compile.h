@@ -10,7 +10,7 @@
 
 #include "filter/syntax_tree.h"
 
-/* Attributes of a node for one event class. */
+/* The attributes that a node of an expression has for one event class. */
 struct wmk_typed {
 	uint8_t type;              /* enum wmk_filter_type */
 	uint8_t input;             /* index of the input, if is_input */
@@ -38,11 +38,14 @@ static inline struct wmk_typed *wmk_typed_of(const struct wmk_compiler *c, const
 	return &c->typed[node->number_of];
 }
 
-/* Derive types and inputs of the whole expression. -EINVAL, -E2BIG. */
+/* Derive the types and the inputs of the whole expression. -EINVAL, -E2BIG. */
 int wmk_filter_check(struct wmk_compiler *c);
-/* Start a chain of causes with the place of `node`. Returns -EINVAL. */
+/* Start a cause chain with the place of `node` in the text. Returns -EINVAL. */
 int wmk_filter_wrong(const struct wmk_filter_expr *expr, const struct wmk_node *node, const char *what);
-/* Whether the node is an integer literal, with or without a minus sign; *bits is its value. */
+/*
+ * Return whether the node is an integer literal, with or without a minus sign, and store the value of the literal in
+ * *bits.
+ */
 bool wmk_filter_literal(const struct wmk_node *node, uint64_t *bits);
 
 #endif

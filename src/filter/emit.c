@@ -58,8 +58,8 @@ uint8_t wmk_code_register(struct wmk_code *code)
 }
 
 /*
- * Emit conditional jump `op` or its negation. The label that equals `next` needs no jump, because the code of `next`
- * follows directly.
+ * Emit the conditional jump `op`, or the negation of `op`. If `yes` or `no` equals `next`, this label needs no jump,
+ * because the code of `next` follows directly.
  */
 void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_place b, uint32_t yes, uint32_t no,
 		     uint32_t next)

@@ -2,7 +2,7 @@
 /*
  * filter.h - the filter language: select event records while they are recorded, or while a trace is read.
  *
- * During recording, the application runs the program before it copies anything into a ring.
+ * During recording, the application runs the filter program before it copies anything into a ring.
  *
  *     "amount > 100 && $ctx.procname == \"shop*\""
  *          │ wmk_filter_parse()        text ─► expression, independent of event classes
@@ -16,27 +16,27 @@
  *     record selected: true or false
  *
  * The language is C's expressions without assignment: || && | ^ & == != < <= > >= << >> + - * / % ! ~ - + ?: and
- * parentheses with C's precedence. The language also has `x in [1, 2, "a*"]`, with the precedence of <, and
+ * parentheses with C's precedence. The filter language also has `x in [1, 2, "a*"]`, with the precedence of <, and
  * exists(field). Operands are fields (a, a.b, a[2]), $ctx.NAME, $event (the event's name), integers (10, 0x1f, 0b11,
  * 017, 'c'), decimal fractions and "text". In a literal text that == != or `in` compares, * matches any number of
- * characters; \* is a star. An enumeration compares with the text of a label, a boolean with "false" and "true".
+ * characters; \* is a star. An enumeration is compared with the text of a label, and a boolean with "false" or "true".
  *
- * Values. Integers have 64 bits and wrap around. Integers are signed, except fields of unsigned 64 bits and literals
- * from 2^63 upward. An arithmetic operation on a signed and an unsigned operand is unsigned, as in C. A comparison uses
- * the numeric values: -1 is less than every unsigned number. If one operand is a double, the other operand is converted
- * to double. Texts are compared by bytes.
+ * Values. Integers of the filter language have 64 bits and wrap around. Integers are signed, except unsigned 64-bit
+ * fields and literals from 2^63 upward. An arithmetic operation on a signed and an unsigned operand is unsigned, as in
+ * C. A comparison uses the numeric values: -1 is less than every unsigned number. If one operand is a double, the other
+ * operand is converted to double. Texts are compared by bytes.
  *
- * Absent values. A missing field, an array element beyond the end, a division by zero and a shift by less than 0 or
- * more than 63 bits have no value. An expression that uses an absent value is absent, too. The nearest enclosing && or
+ * Absent values. A missing field, an array element beyond the end, a division by zero, and a shift by less than 0 or
+ * more than 63 bits are absent values. An expression that uses an absent value is absent. The nearest enclosing && or
  * || treats it as false. A filter with an absent result rejects the record. exists(x) always has a value.
  *
- * Programs have no loops: every jump is forward, so a run ends after at most `n_insns` steps. Programs from outside are
- * not trusted: wmk_filter_decode() and wmk_filter_verify() check the type of each register at each instruction before
- * the program runs.
+ * Programs have no loops: every jump is forward, so a run ends after at most `n_insns` steps. Programs from other
+ * processes are not trusted: wmk_filter_decode() and wmk_filter_verify() check the type of each register at each
+ * instruction before the program runs.
  *
- * Errors are -errno with a cause chain; an error in the text is -EINVAL and names the column. parse, compile, encode
- * and decode allocate. run does not allocate, accesses only its arguments and is async-signal-safe. Programs are
- * immutable and usable by any thread.
+ * Errors are -errno with a cause chain; for an error in the filter text, the function returns -EINVAL, and the cause
+ * chain contains the column. parse, compile, encode and decode allocate. run does not allocate, accesses only its
+ * arguments and is async-signal-safe. Programs are immutable and usable by any thread.
  */
 #ifndef WMK_FILTER_FILTER_H
 #define WMK_FILTER_FILTER_H
@@ -93,14 +93,14 @@ void wmk_filter_expr_free(struct wmk_filter_expr *expr);
 unsigned wmk_filter_n_names(const struct wmk_filter_expr *expr);
 const struct wmk_filter_name *wmk_filter_name_of(const struct wmk_filter_expr *expr, unsigned number);
 bool wmk_filter_name_is_tested(const struct wmk_filter_expr *expr, unsigned number);
-/* Start a chain of causes with the place of a name: "column 3, 'amonut': ...". Returns -EINVAL. */
+/* Start a cause chain with the place of a name, such as "column 3, 'amonut': ...". Returns -EINVAL. */
 int wmk_filter_name_wrong(const struct wmk_filter_expr *expr, unsigned number, const char *what);
 
 /* ── expression to program ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * One value that a program reads. The lookup function defines `number` and `index`; the component that runs the program
- * finds the value by these two numbers.
+ * A value that a filter program reads. The lookup function defines `number` and `index`; the component that runs the
+ * program finds the value by these two numbers.
  */
 struct wmk_filter_input {
 	uint8_t type;              /* enum wmk_filter_type, not ABSENT */
@@ -114,9 +114,9 @@ struct wmk_filter_found {
 	struct wmk_filter_input input; /* type ABSENT: not readable */
 	bool may_lack;             /* some records have no value: array elements, optional fields */
 	/*
-	 * Not NULL: the name exists but is not an operand. `no_operand` describes the named field, for example as "a
-	 * structure". exists() then tests `input`, or is always true if the type of `input` is ABSENT. NULL: the name
-	 * is an operand, or unknown.
+	 * Not NULL: the event class has the name, but the name is not an operand. `no_operand` describes the named
+	 * field, for example as "a structure". exists() then tests `input`, or is always true if the type of `input` is
+	 * ABSENT. NULL: the name is an operand, or unknown.
 	 */
 	const char *no_operand;
 	const struct wmk_label *labels; /* `n_labels` texts that the value may be compared with */
@@ -126,12 +126,12 @@ struct wmk_filter_found {
 	const char *text;          /* not NULL: a constant text; `input` is not used */
 };
 
-/* Look up a name in an event class and fill *found, which is zeroed before the call. */
+/* Look up a name in an event class and fill *found; the caller has set *found to zero. */
 typedef void wmk_filter_lookup_fn(void *data, const struct wmk_filter_name *name, struct wmk_filter_found *found);
 
 struct wmk_filter_program;
 
-/* The kinds of mismatch between an expression and an event class that are errors. */
+/* Selects which kinds of mismatch between an expression and an event class are errors. */
 enum wmk_filter_strictness {
 	/* none: an operand of a wrong type is absent, and an unknown label matches no value */
 	WMK_FILTER_LAX,
@@ -142,8 +142,8 @@ enum wmk_filter_strictness {
 
 /*
  * Compile expressions for the event class that `lookup` describes. The program selects a record if at least one of the
- * `n` expressions selects it. -EINVAL: an expression does not fit the class; the cause names the column. -E2BIG: a
- * limit of programs is exceeded.
+ * `n` expressions is true for the record. -EINVAL: an expression does not fit the class; the cause names the column.
+ * -E2BIG: a limit of programs is exceeded.
  */
 int wmk_filter_compile(const struct wmk_filter_expr *const *exprs, unsigned n, wmk_filter_lookup_fn *lookup, void *data,
 		       enum wmk_filter_strictness strictness, struct wmk_filter_program **program);
@@ -151,7 +151,7 @@ void wmk_filter_program_free(struct wmk_filter_program *program);
 
 /*
  * Check whether an expression can match in any of the known event classes: begin, try each class, end. Each name must
- * exist in a class that the expression fits (WMK_FILTER_TYPES), unless exists() tests the name.
+ * exist in a class that fits the expression (WMK_FILTER_TYPES), unless exists() tests the name.
  *
  * wmk_filter_fit_end() returns 0 if the expression can match, or if no class was tried. Otherwise it returns -EINVAL.
  * For a name that is in no class, *missing is the number of the name, and the function starts no cause chain.
@@ -168,7 +168,7 @@ int wmk_filter_fit_begin(struct wmk_filter_fit *fit, const struct wmk_filter_exp
 int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup, void *data, const char *class_name);
 int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing);
 
-/* The type that a field of this schema type has as an operand; ABSENT if it cannot be an operand. */
+/* Return the operand type of a field of schema type `type`; ABSENT if the field cannot be an operand. */
 enum wmk_filter_type wmk_filter_type_of(const struct wmk_type *type);
 /* Set the labels of an enumeration. A boolean gets the labels "false" and "true", which readers print. */
 void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_type *type);
@@ -224,10 +224,13 @@ struct wmk_filter_program {
 	const char *pool;
 };
 
-/* Check that the program ends and accesses only its inputs, registers and pool. -EPROTO otherwise; -ENOMEM. */
+/*
+ * Check that the program ends, and that the program accesses only its inputs, registers and pool. -EPROTO otherwise;
+ * -ENOMEM.
+ */
 int wmk_filter_verify(const struct wmk_filter_program *program);
 
-/* Encode as little-endian bytes, which the caller frees. Returns their number, or -ENOMEM. */
+/* Encode the program as little-endian bytes, which the caller frees. Returns their number, or -ENOMEM. */
 long wmk_filter_encode(const struct wmk_filter_program *program, uint8_t **bytes);
 /* Decode and verify. -EPROTO, -ENOMEM. The caller frees *program with wmk_filter_program_free(). */
 int wmk_filter_decode(const void *bytes, size_t size, struct wmk_filter_program **program);
@@ -248,15 +251,15 @@ struct wmk_filter_values {
 };
 
 /*
- * Run a program that wmk_filter_compile() or wmk_filter_decode() returned. True: the record is selected. Overwrites
- * values->numbers after the inputs, and values->given. Another thread may change a text during the run. The run reads
- * at most the length of the text, or stops at the first NUL.
+ * Run a program that wmk_filter_compile() or wmk_filter_decode() returned. True: the record is selected. The run
+ * overwrites values->given, and the elements of values->numbers after the inputs. Another thread may change a text
+ * during the run. The run reads at most the length of the text, or stops at the first NUL.
  */
 bool wmk_filter_run(const struct wmk_filter_program *program, struct wmk_filter_values *values);
 
 /*
- * Run arbitrary instructions. Returns the result of the program, 1 or 0; -1: the instructions are not a valid program.
- * Reads only memory that `code` and values->given declare valid.
+ * Run arbitrary instructions. Returns the result of the program, 1 or 0; -1 if the instructions are not a valid
+ * program. The function reads only memory that `code` and values->given declare valid.
  */
 struct wmk_filter_code {
 	const struct wmk_filter_insn *insns;
@@ -265,7 +268,7 @@ struct wmk_filter_code {
 };
 int wmk_filter_run_code(const struct wmk_filter_code *code, struct wmk_filter_values *values);
 
-/* Whether the pattern (with * and \) matches the whole text. */
+/* Return whether the pattern (with * and \) matches the whole text. */
 bool wmk_filter_match(const char *pattern, size_t pattern_len, const struct wmk_filter_text *text);
 
 #endif

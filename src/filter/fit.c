@@ -2,7 +2,7 @@
 /*
  * fit.c - check whether an expression can match in any of the known event classes. The session daemon checks an
  * expression once, when a client sends the expression. When a program is compiled later, an expression that does not
- * fit a class is no error (WMK_FILTER_LAX in filter.h).
+ * fit a class causes no error (WMK_FILTER_LAX in filter.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 #include "filter/filter.h"
 
 /*
- * State of a name: no class has the name so far; a class has the name; a class that the expression fits has the name.
+ * State of a name: NOWHERE: no class has the name so far; MET: a class has the name; FITS: a class that fits the
+ * expression has the name.
  */
 enum { NOWHERE, MET, FITS };
 
@@ -32,7 +33,7 @@ int wmk_filter_fit_try(struct wmk_filter_fit *fit, wmk_filter_lookup_fn *lookup,
 	struct wmk_filter_program *program;
 	int err = wmk_filter_compile(&fit->expr, 1, lookup, data, WMK_FILTER_TYPES, &program);
 
-	/* A program can exceed a limit in one class but not in another. */
+	/* A program can exceed a limit for one class but not for another class. */
 	if (err < 0 && err != -EINVAL && err != -E2BIG)
 		return err;
 	fit->tried++;
@@ -74,7 +75,7 @@ int wmk_filter_fit_end(struct wmk_filter_fit *fit, int *missing)
 		wmk_error_give(fit->why);
 		fit->why = NULL;
 	} else {
-		/* Report no mismatch of a class: leave the calling thread's chain unchanged. */
+		/* Report no mismatch of a class, and leave the calling thread's cause chain unchanged. */
 		wmk_error_drop(fit->why);
 		fit->why = NULL;
 	}

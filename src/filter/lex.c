@@ -48,7 +48,7 @@ static int take_name(struct wmk_filter_expr *expr, const char *begin, struct wmk
 
 #define DIGITS "0123456789"
 
-/* Length of an exponent such as e-10; 0: no exponent. */
+/* Return the length of an exponent such as e-10; 0 if the text has no exponent. */
 static size_t exponent(const char *at)
 {
 	const size_t sign = (*at == 'e' || *at == 'E') && (at[1] == '+' || at[1] == '-');
@@ -58,8 +58,8 @@ static size_t exponent(const char *at)
 }
 
 /*
- * A fraction or an exponent makes a number a double. This check precedes strtod(), which also accepts "0x1p3" and
- * "inf".
+ * A fraction or an exponent makes a number a double. The check precedes strtod(), because strtod() also accepts "0x1p3"
+ * and "inf".
  */
 static bool is_fraction(const char *begin)
 {
@@ -154,7 +154,10 @@ static int escaped(const char **at)
 
 static int take_text(struct wmk_filter_expr *expr, const char *begin, struct wmk_token *token)
 {
-	/* The pattern is never longer than its source: an escape of two or more characters becomes at most two. */
+	/*
+	 * The pattern is never longer than its source: an escape sequence of two or more characters becomes at most two
+	 * characters.
+	 */
 #ifdef WMK_PLANTED_BUG_FILTER_TEXT              /* a planted bug that the fuzzer must find */
 	char *to = wmk_filter_alloc(expr, strcspn(begin + 1, "\""));
 #else

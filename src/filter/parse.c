@@ -82,7 +82,7 @@ static struct wmk_node *node(struct filter_parser *p, enum wmk_node_kind kind)
 
 static int expression(struct filter_parser *p, struct wmk_node **result);
 
-/* Parse any number of .member and [index]. */
+/* Parse any number of path steps .member and [index]. */
 static int steps(struct filter_parser *p, struct wmk_node *made)
 {
 	struct wmk_filter_name *name = &made->name;
@@ -109,7 +109,7 @@ static int steps(struct filter_parser *p, struct wmk_node *made)
 	return err;
 }
 
-/* Parse a.b[1], $ctx.vpid or $event; the current token is the first name. */
+/* Parse a name such as a.b[1], $ctx.vpid or $event; the current token is the first part of the name. */
 static int field(struct filter_parser *p, enum wmk_node_kind kind, struct wmk_node **result)
 {
 	struct wmk_node *made = node(p, kind);
@@ -172,7 +172,7 @@ static int constant(struct filter_parser *p, struct wmk_node **result)
 	return next(p);
 }
 
-/* Whether the token `exists` is the operator here and not the name of a field. */
+/* Return whether the token `exists` is the operator, and not the name of a field. */
 static bool asks(const struct filter_parser *p)
 {
 	const char *behind = p->expr->text + p->at;
