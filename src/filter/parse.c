@@ -248,7 +248,10 @@ static int unary(struct filter_parser *p, struct wmk_node **result)
 	return err < 0 ? err : close(p, made);
 }
 
-/* Precedence of the current token as a binary operator; 0 if it is not one. `in` has the precedence of <. */
+/*
+ * Return the precedence of the current token as a binary operator; 0 if the token is not a binary operator. `in` has
+ * the precedence of <.
+ */
 static unsigned strength(const struct filter_parser *p, enum wmk_node_kind *kind)
 {
 	static const struct {
@@ -285,7 +288,7 @@ static bool is_literal(const struct wmk_node *node)
 	return (node->kind == WMK_NODE_NUMBER || node->kind == WMK_NODE_DOUBLE) && !node->in_parentheses;
 }
 
-/* Parse [1, "a*", ...]: numbers, with or without a sign, and texts. */
+/* Parse a list [1, "a*", ...] of texts and of numbers with or without a sign. */
 static int list(struct filter_parser *p, struct wmk_node **first)
 {
 	struct wmk_node **last = first;
@@ -359,7 +362,7 @@ static int expression(struct filter_parser *p, struct wmk_node **result)
 	return err;
 }
 
-/* Index the names by their numbers. */
+/* Build the index of the names by their numbers. */
 static int index_names(struct wmk_filter_expr *expr)
 {
 	expr->by_number = wmk_filter_alloc(expr, (expr->n_names + 1) * sizeof(*expr->by_number));

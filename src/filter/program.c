@@ -57,7 +57,7 @@ void wmk_filter_found_labels(struct wmk_filter_found *found, const struct wmk_ty
 
 /* ── the rules ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The type of each operand of an instruction. */
+/* The type that an instruction requires of an operand. */
 enum operand { NO, WHOLE, REAL, TEXT, ANY };
 
 struct shape {
@@ -92,7 +92,7 @@ static struct shape shape_of(unsigned op)
 	}
 }
 
-/* The registers that have a value on every path to an instruction, by type. */
+/* Bit masks, by type, of the registers that have a value on every path to an instruction. */
 struct known {
 	uint64_t whole, real;
 	bool reached;
@@ -124,7 +124,7 @@ static int wrong(uint32_t at, const char *what)
 	return wmk_error(-EPROTO, "instruction %u of a filter %s", at, what);
 }
 
-/* Check instruction `i` and update *known to the state after it. */
+/* Check instruction `i`, and update *known to the state after the instruction. */
 static int check_one(const struct wmk_filter_program *program, uint32_t i, struct known *known)
 {
 	const struct wmk_filter_insn *insn = &program->insns[i];
@@ -168,8 +168,8 @@ static int check_insns(const struct wmk_filter_program *program, struct known *k
 		if (!known[i].reached)
 			continue;
 		/*
-		 * The instruction jumps before it writes its destination, so the destination register has no value at
-		 * the target.
+		 * The instruction jumps before it writes its destination register, so this register has no value at the
+		 * target of the jump.
 		 */
 		if (is.jumps)
 			meet(&known[insn->to], &known[i]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - run programs. This code is part of the recording path. run.c does not allocate or block, and calls no
+ * run.c - run programs. The interpreter is part of the recording path. run.c does not allocate or block, and calls no
  * function of the C library that may allocate or block.
  *
- * Programs are verified before they run. But in an application, another filter may reuse the memory of a program during
- * the run. The instructions can then be arbitrary, so the loop checks its bounds. The application detects the reuse of
- * the memory after the run (tracer/filter.h).
+ * Programs are verified before they run. In an application, however, another filter may reuse the memory of a program
+ * during the run. The instructions can then be arbitrary, so the interpreter checks its bounds. The application detects
+ * the reuse of the memory after the run (tracer/filter.h).
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static size_t length(const struct wmk_filter_text *text)
 	return text->len == SIZE_MAX ? strlen(text->text) : text->len;
 }
 
-/* Load each byte once: during the comparison, another program may reuse the pool, and a text may change. */
+/* Load each byte only once: during the comparison, another program may reuse the pool, and a text may change. */
 static unsigned char byte_at(const char *text, size_t at)
 {
 	return (unsigned char)__atomic_load_n(&text[at], __ATOMIC_RELAXED);
@@ -42,7 +42,9 @@ static bool ends(const struct wmk_filter_text *text, size_t at)
 	return text->len == SIZE_MAX ? !byte_at(text->text, at) : at >= text->len;
 }
 
-/* The function backtracks only to the latest star: its time is at most proportional to the product of both lengths. */
+/*
+ * The function backtracks only to the latest star, so its time is at most proportional to the product of both lengths.
+ */
 bool wmk_filter_match(const char *pattern, size_t n, const struct wmk_filter_text *text)
 {
 	size_t p = 0, at = 0, star = SIZE_MAX, from = 0;
@@ -89,14 +91,16 @@ static uint64_t bits_of(double value)
 
 /* ── the loop ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A copy of an instruction, loaded once. */
+/* A copy of an instruction, which is loaded only once. */
 struct step {
 	uint8_t op, dst, a, b;
 	uint32_t to;
 	uint64_t value;
 };
 
-/* Load each of the instruction's two words exactly once, because another program may reuse the memory at any time. */
+/*
+ * Load each of the two words of an instruction exactly once, because another program may reuse the memory at any time.
+ */
 static inline struct step step_at(const struct wmk_filter_insn *insn)
 {
 	const uint64_t *from = (const uint64_t *)(const void *)insn;
@@ -110,7 +114,7 @@ static inline struct step step_at(const struct wmk_filter_insn *insn)
 			      .value = __atomic_load_n(&from[1], __ATOMIC_RELAXED) };
 }
 
-/* The text of the pool that an instruction refers to; empty if the text is outside the pool. */
+/* Return the text in the pool to which an instruction refers; the text is empty if it would be outside the pool. */
 static struct wmk_filter_text pooled(const struct wmk_filter_code *code, const struct step *step)
 {
 	const uint32_t at = (uint32_t)step->value, len = (uint32_t)(step->value >> 32);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syntax_tree.h - syntax trees of filter expressions. Private to src/filter, and to src/kernel/filter*.c, which
- * translates the trees to the filter language of the kernel.
+ * syntax_tree.h - syntax trees of filter expressions. The header is private to src/filter and to src/kernel/filter*.c,
+ * which translates the trees to the filter language of the kernel.
  */
 #ifndef WMK_FILTER_SYNTAX_TREE_H
 #define WMK_FILTER_SYNTAX_TREE_H
@@ -52,9 +52,9 @@ struct wmk_filter_expr {
 	} *pieces;
 };
 
-/* The comparison with exchanged operands: `b result a` is equivalent to `a kind b`. */
+/* Return the comparison for exchanged operands: `b result a` is equivalent to `a kind b`. */
 unsigned wmk_node_turned(unsigned kind);
-/* Allocate zeroed memory that is freed with the expression. NULL: no memory. */
+/* Allocate zeroed memory, which is freed together with the expression. NULL: no memory. */
 void *wmk_filter_alloc(struct wmk_filter_expr *expr, size_t size);
 
 /* ── lex.c ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -75,12 +75,15 @@ struct wmk_token {
 	uint32_t text_len;
 };
 
-/* Read the token at *at and advance *at past it. 0, -EINVAL, -ENOMEM. */
+/* Read the token at *at, and advance *at past the token. 0, -EINVAL, -ENOMEM. */
 int wmk_filter_lex(struct wmk_filter_expr *expr, uint32_t *at, struct wmk_token *token);
 
 /* ── others ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Compare by bytes: less than, equal to or greater than 0. A text with length SIZE_MAX ends at its NUL. */
+/*
+ * Compare two texts by bytes; the result is less than, equal to or greater than 0. A text with length SIZE_MAX ends at
+ * its NUL.
+ */
 int wmk_filter_order(const struct wmk_filter_text *a, const struct wmk_filter_text *b);
 /* Copy a program into one allocation, which wmk_filter_program_free() frees. -ENOMEM. */
 int wmk_filter_clone(const struct wmk_filter_program *program, struct wmk_filter_program **copy);

@@ -5,7 +5,7 @@
  *     cut_now ──► records up to the cut are read ──► chunk_end ──► chunk_begin
  *                 nothing beyond it is returned      counts        the base of all counts is here (resume.c)
  *
- * The ring's control block contains the base, so a later reader also counts from this base.
+ * The ring's control block stores the base, so a later reader also counts from this base.
  */
 #include "ring/reader.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * claim.c - recording without restartable sequences: a thread blocks its signals, claims a ring, writes, commits, and
- * releases the ring. Daemons free the claims of ended processes. A daemon retires a claim of an anonymous process if
- * the claim does not change.
+ * releases the ring. Daemons free the claims of processes that have ended. A daemon retires a claim of an anonymous
+ * process if the claim does not change.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,7 +20,7 @@ static uint32_t claims_end(const struct waymark_ring_set *set)
 	return end < set->options.n_cpus || end > set->n_rings ? set->n_rings : end;
 }
 
-/* The index of the claim ring, out of `n`, that this thread tries first. */
+/* Return the index of the claim ring, out of `n`, that this thread tries first. */
 static uint32_t first_choice(uint32_t n)
 {
 	return n ? (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) % n : 0;
@@ -36,7 +36,7 @@ static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 {
 	uint32_t end = claims_end(set), n = end - set->options.n_cpus, start = first_choice(n);
 
-	/* Try rings with memory first: the first record in a ring without memory is lost. */
+	/* First try the claim rings that have memory: the first record in a ring without memory is lost. */
 	for (uint32_t i = 0; i < 2 * n; i++) {
 		struct wmk_ring_view *ring = &set->ring[set->options.n_cpus + (start + i) % n];
 		uint64_t expected = WMK_CLAIM_FREE;
@@ -56,11 +56,14 @@ static struct wmk_ring_view *claim(struct waymark_ring_set *set, uint64_t who)
 
 static void unclaim(struct wmk_ring_view *ring, uint64_t who)
 {
-	/* (H) release. Fails if the claim was retired meanwhile: the claim then stays retired. */
+	/* (H) release. The exchange fails if a daemon has retired the claim; the claim then stays retired. */
 	__atomic_compare_exchange_n(&ring->ctl->claim, &who, WMK_CLAIM_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* Copy bytes to the ring, by relaxed atomic words where aligned: a reader may load the same bytes at the same time. */
+/*
+ * Copy bytes to the ring, by relaxed atomic words where the address is aligned, because a reader may load the same
+ * bytes at the same time.
+ */
 static void put(unsigned char *to, const unsigned char *from, size_t len)
 {
 	for (; len != 0 && ((uintptr_t)to & 7) != 0; len--)
@@ -101,7 +104,7 @@ static void put_record(const struct wmk_seq_plan *plan)
 	}
 }
 
-/* The restartable sequence in C: this thread is the only writer of the ring. */
+/* Make the same stores as the restartable sequence, in C: this thread is the only writer of the ring. */
 static void commit(struct wmk_seq_plan *plan)
 {
 	if (plan->enter) {
@@ -177,8 +180,8 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 }
 
 /*
- * Make one attempt, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless may_wait);
- * -EBUSY: no ring is free (counted unless may_yield). With any other error, the record is lost and counted.
+ * Make one attempt to record, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless
+ * may_wait); -EBUSY: no ring is free (counted unless may_yield). With any other error, the record is lost and counted.
  */
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
 			   int may_wait, int may_yield)
@@ -190,8 +193,8 @@ static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *pl
 
 	wmk_ring_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&old, sizeof(mask), 0, 0);
 	/*
-	 * The identity is loaded after signals are blocked: a handler that forks could otherwise make the child use the
-	 * parent's identity.
+	 * The identity is loaded after signals are blocked: otherwise, a signal handler that calls fork() could make
+	 * the child use the identity of the parent.
 	 */
 	who = wmk_ring_load(&set->identity);
 	inside = wmk_ring_grace_enter();
@@ -223,7 +226,7 @@ int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, ui
 	if (set->options.poll_us)                /* changing the signal mask would be a system call */
 		return wmk_ring_lose(set, guard, expect,
 				     total > WAYMARK_RING_SEQ_MAX ? WAYMARK_LOST_SIZE : WAYMARK_LOST_RETRY);
-	/* Wait and yield without holding a claim. The attempt after the last wait or yield counts the loss. */
+	/* Wait and yield without a claim. The attempt after the last wait or after the last yield counts the loss. */
 	for (;;) {
 		err = claim_and_write(set, &plan, id, total, wait, yields > 0);
 		if (err == -ENOSPC && wait)
@@ -312,7 +315,7 @@ void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why)
 	for (unsigned i = 0; i < WMK_RING_WHYS; i++) {
 		uint64_t *at = &set->header->why[i], was = wmk_ring_load(at);
 
-		/* Relaxed: no other data depends on it. */
+		/* Relaxed: no other data depends on the value. */
 		if (was == 0 && __atomic_compare_exchange_n(at, &was, is, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return;
 		if (was == is)

@@ -33,8 +33,8 @@ int wmk_ring_file_kind(int fd)
 	if (seals >= 0 && (seals & need) == need)
 		return 0;
 	/*
-	 * The mode of unsealed memory permits other users, so the mode test rejects unsealed memory. The test accepts a
-	 * file that was unlinked.
+	 * Unsealed memory has a mode that permits other users, so the test of the mode rejects unsealed memory. The
+	 * test of the mode accepts a file that was unlinked.
 	 */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return -EPERM;
@@ -60,8 +60,8 @@ int wmk_ring_file_check_size(const struct waymark_ring_set *set)
 }
 
 /*
- * Async-signal-safe. A SIGBUS of other memory goes to the previous handler. Without a previous handler, the access
- * faults again with the default action.
+ * Async-signal-safe. The handler passes a SIGBUS of other memory to the previous handler. Without a previous handler,
+ * the access faults again, with the default action.
  */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
@@ -71,7 +71,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
 		/* Acquire: pairs with the release of `at` in wmk_ring_file_guard(), so that `len` is valid. */
 		const uintptr_t at = __atomic_load_n(&guarded[i].at, __ATOMIC_ACQUIRE);
 		/*
-		 * Acquire: pairs with the release of `len` in wmk_ring_file_guard(): if this load returns the length of
+		 * Acquire: pairs with the release of `len` in wmk_ring_file_guard(): if this load returns the `len` of
 		 * a newer entry, the next load of `at` returns a changed value.
 		 */
 		const size_t len = __atomic_load_n(&guarded[i].len, __ATOMIC_ACQUIRE);
@@ -87,7 +87,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
 		sigaction(number, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
-/* Install the handler, also if other code has replaced it. -ENOMEM. */
+/* Install the SIGBUS handler, also if other code has replaced the handler. -ENOMEM. */
 static int install(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

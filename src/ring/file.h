@@ -2,10 +2,11 @@
 /*
  * file.h - ring sets in named files, in addition to those in sealed memory (docs/ring.md, "In a file").
  *
- * Such a set outlives all processes. But a file cannot be sealed: any process that can write to a file can truncate the
- * file. An access to the mapping past the end of the file then raises SIGBUS. So a process maps a file only if the file
- * belongs to the user of the process, and no other user can open the file. A reader also serves other users, so the
- * reader survives the truncation. The reader's mapping becomes zero pages, which are not a valid ring (-EIO).
+ * A ring set in a file outlives all processes. However, a file cannot be sealed: any process that can write to a file
+ * can truncate the file. An access to the mapping past the end of a truncated file raises SIGBUS. So a process maps the
+ * file of a ring set only if the file belongs to the user of the process, and no other user can open the file. A reader
+ * also serves other users, so the reader must survive the truncation of a file. After a truncation, the mapping of the
+ * reader becomes zero pages, which are not a valid ring (-EIO).
  *
  *     reader: fstat() at each check ─┬─ shorter than the set ───────────────► the mapping is replaced by zero pages
  *             access between checks ─┴─ SIGBUS ─► handler ──────────────────►
@@ -16,14 +17,15 @@
 #include <waymark/ring.h>
 
 /*
- * As waymark_ring_set_create(), in the file `fd`, which must be empty, and open for reading and writing. Takes
- * ownership of `fd`, also on failure.
+ * Create a set as waymark_ring_set_create() does, in the file `fd`, which must be empty, and open for reading and
+ * writing. The function takes ownership of `fd`, also on failure.
  */
 int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, struct waymark_ring_set **set);
 /*
- * As waymark_ring_set_open() and waymark_ring_set_open_reader(), also for a set in a file. -EPERM: not a regular file
- * of this process's user, or other users can open it. The function for readers installs a SIGBUS handler in this
- * process. The handler forwards a SIGBUS outside the mappings of ring sets to the previous handler.
+ * Open a set as waymark_ring_set_open() and waymark_ring_set_open_reader() do, also if the set is in a file. -EPERM:
+ * not a regular file of this process's user, or other users can open it. wmk_ring_set_open_reader_any() installs a
+ * SIGBUS handler in this process. The handler passes a SIGBUS outside the mappings of ring sets to the previous
+ * handler.
  */
 int wmk_ring_set_open_any(int fd, struct waymark_ring_set **set);
 int wmk_ring_set_open_reader_any(int fd, struct waymark_ring_set **set);
@@ -34,7 +36,9 @@ int wmk_ring_file_kind(int fd);
 /* Register the mapping of a reader with the SIGBUS handler. 0; -EMFILE: too many; -ENOMEM. */
 int wmk_ring_file_guard(const struct waymark_ring_set *set);
 void wmk_ring_file_unguard(const struct waymark_ring_set *set);
-/* Check the size of the file. 0; -EIO: the file is shorter than the set, and zero pages replace the mapping. */
+/*
+ * Check the size of the file of the set. 0; -EIO: the file is shorter than the set, and zero pages replace the mapping.
+ */
 int wmk_ring_file_check_size(const struct waymark_ring_set *set);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - the layout of a ring set in shared memory. An ABI between processes: any change also changes
- * WAYMARK_RING_ABI_VERSION.
+ * layout.h - the layout of a ring set in shared memory. The layout is an ABI between processes: any change of the
+ * layout also changes WAYMARK_RING_ABI_VERSION.
  *
  *     page 0           struct wmk_set_header
  *     page 1 ..        struct wmk_ring_ctl × n_rings, rounded up to whole pages
@@ -13,8 +13,8 @@
  *     sub-buffer       struct wmk_ring_sub | header_room bytes for the reader | records ... | WMK_RING_SLACK or more
  *
  * Positions count bytes since the ring was created, including sub-buffer headers. (position & (ring size - 1)) is the
- * offset in the ring's data. A position at the start of a sub-buffer means that the sub-buffer is not open yet: the
- * first record opens it.
+ * offset in the ring's data. A position at the start of a sub-buffer means that the sub-buffer is not open yet, and
+ * that the next record opens the sub-buffer.
  */
 #ifndef WMK_RING_LAYOUT_H
 #define WMK_RING_LAYOUT_H
@@ -34,7 +34,7 @@
 #define WMK_RING_MAX_ROOM 1024u
 #define WMK_RING_MAX_SIZE (1ull << 46) /* bytes of one ring's data */
 
-/* Writer state that each record stores for the next record. A slot is valid if its tag equals write_pos. */
+/* State of the writers, which each record stores for the next record. A slot is valid if its tag equals write_pos. */
 struct wmk_ring_slot {
 	uint64_t tag;
 	uint64_t last_ts;
@@ -60,7 +60,7 @@ struct wmk_ring_ctl {
 	/* write_pos when memory was given back last; 0: never, or before the first record (reclaim.c) */
 	uint64_t reclaimed_pos;
 	uint64_t reserved2[11];
-	/* Line 3: written by the reader, for a later reader. */
+	/* Line 3 is written by a reader, for a later reader. */
 	uint64_t read_pos;
 	uint64_t read_ts;      /* time of the last record before read_pos */
 	uint64_t read_records; /* records committed before read_pos */
@@ -91,7 +91,9 @@ struct wmk_ring_sub {
 #define WMK_RING_WHYS 8
 #define WMK_RING_REASON_MAX 127u
 
-/* A request for a snapshot (ring/request.h), written by a writer, removed by the session daemon. */
+/*
+ * A request for a snapshot (ring/request.h): a writer stores the request, and the session daemon removes the request.
+ */
 struct wmk_ring_request_slot {
 	uint64_t owner;        /* identity of the writer that stores the request, as in `claim`; 0: the slot is free */
 	uint64_t id;           /* not 0: the request is complete */
@@ -134,9 +136,9 @@ struct wmk_set_header {
 };
 
 /*
- * The reader is idle: it sleeps until a writer wakes it. A writer that waits for room assumes once that an idle reader
- * is alive, and stores the current time as the reader's heartbeat. A reader that was woken updates the heartbeat; a
- * crashed reader does not.
+ * This value of the heartbeat means that the reader is idle: the reader sleeps until a writer wakes it. A writer that
+ * waits for room assumes once that an idle reader is alive, and stores the current time as the reader's heartbeat. A
+ * reader that was woken updates the heartbeat, and a crashed reader does not.
  */
 #define WMK_HEART_IDLE UINT64_MAX
 

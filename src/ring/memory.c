@@ -2,11 +2,11 @@
 /*
  * memory.c - two limits of a ring's data: the part that is backed with memory (backed_pos, shared), and the part that a
  * process can access (`accessible`, private). Data outside `accessible` is PROT_NONE, so mlockall() allocates no memory
- * for it.
+ * for this data.
  *
- * Only the reader allocates memory, and a writer enters only backed sub-buffers. In a memory control group at its
- * limit, the first access to a page without memory kills the process. MADV_POPULATE_WRITE does not prevent that.
- * Tracing must not kill an application.
+ * Only the reader allocates memory, and a writer enters only sub-buffers with memory. In a memory control group at its
+ * limit, the first access to a page without memory kills the process. MADV_POPULATE_WRITE does not
+ * prevent that. Tracing must not kill an application.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,7 +36,10 @@ int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, ui
 				wmk_ring_explain(set, WMK_RING_WHY_PROTECT);
 			return (int)err;
 		}
-		/* Relaxed: mprotect() affects all threads when it returns; the value only avoids further calls. */
+		/*
+		 * Relaxed: mprotect() affects all threads when it returns, and the value only avoids further calls of
+		 * mprotect().
+		 */
 		if (__atomic_compare_exchange_n(&ring->accessible, &have, bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return 0;
 	}
@@ -73,7 +76,7 @@ static void map_ring_ahead(struct waymark_ring_set *set, struct wmk_ring_view *r
 	uint64_t backed = __atomic_load_n(&ring->ctl->backed_pos, __ATOMIC_ACQUIRE),
 		 pos = wmk_ring_load(&ring->ctl->write_pos), at, to;
 
-	/* Memory was given back (reclaim.c): only the sub-buffers that the next records need are backed. */
+	/* After memory was given back (reclaim.c), only the sub-buffers that the next records need have memory. */
 	if (backed != UINT64_MAX && wmk_ring_load(&ring->ctl->reclaimed_pos) != 0)
 		return;
 	if (backed > set->ring_mask)
@@ -102,9 +105,9 @@ void wmk_ring_set_map_ahead(struct waymark_ring_set *set)
 }
 
 /*
- * Back ring `index` from position `have` up to `end`. Each step backs one sub-buffer, which writers can then enter at
- * once. When a whole lap is backed, starting with the sub-buffer that contains reclaimed_pos, backed_pos becomes
- * UINT64_MAX.
+ * Allocate the memory of ring `index` from position `have` up to position `end`. Each step allocates one sub-buffer,
+ * which writers can enter at once. When a whole lap has memory, starting with the sub-buffer that contains
+ * reclaimed_pos, backed_pos becomes UINT64_MAX.
  */
 static int back_to(struct waymark_ring_set *set, uint32_t index, uint64_t have, uint64_t end)
 {
@@ -180,8 +183,8 @@ int waymark_ring_set_back(struct waymark_ring_set *set)
 		return -EINVAL;
 	first_err = wmk_ring_file_check_size(set);
 	/*
-	 * One sub-buffer of each ring per turn: the first record of a ring must not wait until another ring is
-	 * complete. The number of turns is limited, since an application can forge backed_pos.
+	 * Each turn allocates one sub-buffer of each ring, because the first record of a ring must not wait until
+	 * another ring is complete. The number of turns is limited, because an application can forge backed_pos.
 	 */
 	for (uint32_t turn = 0; turn < set->options.n_subbufs && more && first_err == 0; turn++) {
 		more = 0;

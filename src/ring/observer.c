@@ -7,7 +7,7 @@
  *     ring     │ 5 │ 6 │ 7 │ 8 │ 9 │10. │     sub-buffers; the writer is in 10, and overwrites 5 next
  *     observer       └── begins here (oldest); with max_bytes = 2 sub-buffers at 9
  *
- * The observer's counts start at its first piece, and start again at the first piece after a gap.
+ * The counts of an observer start at its first piece, and start again at the first piece after a gap.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,8 +55,9 @@ void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_su
 	const uint64_t sum = wmk_ring_sum_lost(r);
 
 	/*
-	 * The header of a sub-buffer has only the sum of all causes, so the observer has no counts by cause. A sum in
-	 * the header that exceeds the sum of the ring is forged: the observer then uses the sum of the ring.
+	 * The header of a sub-buffer has only the sum of all causes, so the observer has no counts by cause. If a sum
+	 * in a sub-buffer header exceeds the sum of the ring, the sum in the header is forged, and the observer uses
+	 * the sum of the ring.
 	 */
 	memset(r->base.lost, 0, sizeof(r->base.lost));
 	r->base.lost[0] = sub->lost_start < sum ? sub->lost_start : sum;
@@ -67,8 +68,8 @@ void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_su
 }
 
 /*
- * Find the position at which the observer begins; 0: the oldest sub-buffer. Returns 0; -EAGAIN: the writers are too
- * fast at the moment; -EIO.
+ * Find the position at which the observer begins, and store 0 for the oldest sub-buffer. Returns 0; -EAGAIN: the
+ * writers are too fast at the moment; -EIO: the ring is corrupt.
  */
 static int find_begin(struct waymark_ring_reader *r, uint64_t max_bytes, uint64_t *begin)
 {
@@ -87,9 +88,9 @@ static int find_begin(struct waymark_ring_reader *r, uint64_t max_bytes, uint64_
 }
 
 /*
- * Map all pages that have records at once: the first access to each of them would cost a page fault. After memory was
- * given back, pages between the records have no memory, and must not get any. If the call fails, each page is mapped at
- * its first access.
+ * Map all pages with records in one call: otherwise, the first access to each page would cost a page fault. After
+ * memory was given back, the pages between the records have no memory, and must not get memory. If the call fails, each
+ * page is mapped at the first access.
  */
 static void map_records(struct waymark_ring_set *set, uint32_t ring)
 {
@@ -113,7 +114,7 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 	rc = waymark_ring_reader_open(set, ring, &r);
 	if (rc < 0)
 		return rc;
-	/* Records before the last clearing are not counted. */
+	/* Records before the last clear of the ring are not counted. */
 	r->pos = r->counted_pos = r->base.pos;
 	r->last_ts = r->base.ts;
 	r->records = r->base.records;
@@ -127,8 +128,8 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 	r->observer = 1;
 	r->begin = begin;
 	/*
-	 * A ring stores no position with its count of cut fields. So the observer counts only fields that are cut from
-	 * now on.
+	 * A ring does not store a position together with the count of cut fields. An observer therefore counts only the
+	 * fields that are cut after the observer was opened.
 	 */
 	wmk_ring_counts_load(r);
 	r->base.cut = r->counts[WMK_RING_CUT];

@@ -10,7 +10,7 @@
 
 #include "ring/layout.h"
 
-/* Describes any record. The assembly in arch/ contains the offsets as numbers. */
+/* Describes any record. The assembly in arch/ contains the offsets of the members as numbers. */
 struct wmk_seq_plan {
 	uint64_t cpu;                  /* 0 */
 	struct wmk_ring_ctl *ctl;      /* 8 */

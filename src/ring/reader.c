@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c - read a ring while applications write it. The applications may be faulty or malicious. The geometry is the
- * private copy in the set. Every position, offset, count and time in shared memory is loaded once, and checked before
- * use.
+ * reader.c - read a ring while applications write it. The applications that write into a ring may be faulty or
+ * malicious. The reader uses the private copy of the geometry in the set. Every position, offset, count and time in
+ * shared memory is loaded once, and checked before use.
  *
  *     discard    pieces are read in place; consumed_pos releases the sub-buffer
  *     overwrite  pieces are copied, then write_pos is loaded again: the copy is valid only if the writer is far enough
@@ -27,7 +27,7 @@ static int report_corrupt(struct waymark_ring_reader *r)
 	return -EIO;
 }
 
-/* Both the records and the time must be valid before one of them is used. */
+/* Both the record count and the time must be valid before one of these values is used. */
 static int snapshot_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s)
 {
 	const int records = wmk_ring_records_fit(r, s->records, s->pos);
@@ -83,7 +83,7 @@ void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct
 
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *r)
 {
-	/* Relaxed: a hint; waymark_ring_reader_next() loads it again with (A). */
+	/* Relaxed: the value is a hint, and waymark_ring_reader_next() loads write_pos again with (A). */
 	return wmk_ring_load(&r->ctl->write_pos);
 }
 
@@ -107,8 +107,8 @@ int wmk_ring_reader_has_unread(const struct waymark_ring_reader *r)
 }
 
 /*
- * Copy len bytes by relaxed atomic words: a writer may change the bytes meanwhile. overtaken() detects such a change
- * afterwards.
+ * Copy len bytes by relaxed atomic words, because a writer may change the bytes during the copy. overtaken() detects
+ * such a change afterwards.
  */
 static void copy_racing(unsigned char *to, const unsigned char *from, size_t len)
 {
@@ -123,7 +123,7 @@ static void copy_racing(unsigned char *to, const unsigned char *from, size_t len
 		*to++ = __atomic_load_n(from++, __ATOMIC_RELAXED);
 }
 
-/* The piece [pos, end) of the sub-buffer at `sub`, with unchecked values. */
+/* The piece [pos, end) of the sub-buffer at `sub`; the values are not checked yet. */
 struct ring_piece {
 	uint64_t sub, pos, end;
 	uint64_t begin_ts, end_ts, records_end;
@@ -140,7 +140,7 @@ static int piece_fits(const struct waymark_ring_reader *r, const struct ring_pie
 	return p->end >= p->pos && p->end - p->sub <= r->set->usable && p->pos - p->sub >= r->set->first;
 }
 
-/* True if the piece is consistent with the pieces read before it, and with the writer's position. */
+/* True if the piece is consistent with the pieces that were read before, and with the writer's position. */
 static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, const struct ring_piece *p)
 {
 	const uint64_t from = r->unsure ? p->sub + r->set->first : p->pos, bytes = p->end - p->pos;
@@ -161,7 +161,7 @@ static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_sn
 
 /*
  * Store the end position and the counts of the returned piece in the ring. A later reader needs these values if this
- * process crashes before it releases the piece. UINT64_MAX is never a position.
+ * process crashes before it releases the returned piece. UINT64_MAX is never a position.
  */
 static void leave_given(struct waymark_ring_reader *r, uint64_t end)
 {
@@ -207,7 +207,7 @@ static void hand_out(struct waymark_ring_reader *r, const struct ring_piece *p, 
 	};
 }
 
-/* Describe the piece at r->next_pos up to the writer's position `s`. 1: *p is filled; 0: no piece; -EIO. */
+/* Describe the piece from r->next_pos to the writer's position in `s`. 1: *p is filled; 0: no piece; -EIO. */
 static int describe(struct waymark_ring_reader *r, const struct wmk_ring_snapshot *s, unsigned flags,
 		    struct ring_piece *p)
 {
@@ -272,7 +272,9 @@ static int next_in_place(struct waymark_ring_reader *r, unsigned flags, const st
 	}
 }
 
-/* The oldest sub-buffer that a reader may use. The sub-buffer that the writer enters next is excluded. */
+/*
+ * Return the oldest sub-buffer that a reader may use. A reader may not use the sub-buffer that the writer enters next.
+ */
 static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 {
 	uint64_t current = write_pos & ~(set->subbuf_size - 1);
@@ -282,8 +284,8 @@ static uint64_t oldest(const struct waymark_ring_set *set, uint64_t write_pos)
 }
 
 /*
- * The earliest position in an overwrite ring that may be read: the oldest sub-buffer or, if later, the position at
- * which an observer begins.
+ * Return the earliest position in an overwrite ring that may be read: the oldest sub-buffer or, if later, the position
+ * at which an observer begins.
  */
 static uint64_t earliest(const struct waymark_ring_reader *r, uint64_t write_pos)
 {
@@ -293,8 +295,8 @@ static uint64_t earliest(const struct waymark_ring_reader *r, uint64_t write_pos
 }
 
 /*
- * True if the writer may have overwritten the data that was just read from the sub-buffer at `sub`. The caller then
- * discards the data.
+ * Return true if the writer may have overwritten the data that was just read from the sub-buffer at `sub`. After a
+ * result of true, the caller discards the data.
  */
 static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 {
@@ -330,7 +332,7 @@ static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 	    wmk_ring_in(r, "its write position in a sub-buffer", offset, r->set->first, r->set->usable) < 0)
 		return -EIO;
 	r->seen_pos = s->pos;
-	/* Load the counts after the position: they then include all losses before the position. */
+	/* Load the counts after the position, so that the counts include all losses before the position. */
 	return wmk_ring_counts_load(r);
 }
 
@@ -357,7 +359,7 @@ static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_r
 		if (rc == 0)
 			return 0;
 		if ((rc > 0 && !copy_piece(r, &p)) || (rc < 0 && overtaken(r, p.sub))) {
-			/* Overwritten: try again from the oldest sub-buffer. */
+			/* If the writer has overwritten the piece, try again from the oldest sub-buffer. */
 			rc = look(r, s);
 			if (rc < 0)
 				return rc == -EIO ? report_corrupt(r) : 0;
@@ -486,8 +488,8 @@ int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)
 	CPU_ZERO_S(size, one);
 	CPU_SET_S(r->ring, size, one);
 	/*
-	 * When this thread runs on the ring's CPU, the kernel aborts a sequence in progress on this CPU. A sequence
-	 * that starts on this CPU afterwards reads the new floor_ts.
+	 * When this thread runs on the ring's CPU, the kernel aborts a sequence in progress on this CPU. A restartable
+	 * sequence that starts on this CPU afterwards reads the new floor_ts.
 	 */
 	if (sched_setaffinity(0, size, one) < 0) {
 		err = -errno;

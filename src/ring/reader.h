@@ -11,20 +11,21 @@
 #include "ring/record_header.h"
 #include "ring/set.h"
 
-/* A CPU that loses one record every 5 ns needs more than a year to reach this count. */
+/* A CPU that loses one record every 5 ns needs more than a year to reach WMK_RING_COUNT_MAX. */
 #define WMK_RING_COUNT_MAX (1ull << 53)
-/* No clock reaches this value. Readers of the trace may treat larger times as negative. */
+/* No clock reaches this value. Readers of the trace may treat times above WMK_RING_TIME_MAX as negative. */
 #define WMK_RING_TIME_MAX (1ull << 62)
 #define WMK_RING_RECORD_MIN 4u /* minimum bytes of a record */
 
-/* Further counts of the writers: their indices follow those of enum waymark_ring_loss. */
+/* Further counts of the writers: the indices follow the indices of enum waymark_ring_loss. */
 enum { WMK_RING_CUT = WAYMARK_LOST_CAUSES, WMK_RING_WITHOUT, WMK_RING_COUNTS };
 
-/* States of a corrupt ring in its reader. */
+/* The states of a corrupt ring in its reader. */
 enum { WMK_RING_FOUND_OUT = 1, WMK_RING_REPORTED = 2 };
 
 /*
- * Where counting starts: the ring's counts at that time (waymark_ring_reader_clear()). Zeros: at the start of the ring.
+ * The base, where counting starts: the ring's counts at the time of waymark_ring_reader_clear(). A base of zeros means
+ * the start of the ring.
  */
 struct wmk_ring_base {
 	uint64_t pos, ts;
@@ -32,7 +33,7 @@ struct wmk_ring_base {
 	uint64_t lost[WAYMARK_LOST_CAUSES];
 };
 
-/* The writer's state at one write_pos. */
+/* The state of the writer at one value of write_pos. */
 struct wmk_ring_snapshot {
 	uint64_t pos, last_ts, records;
 };
@@ -52,13 +53,13 @@ struct waymark_ring_reader {
 	uint64_t counted_pos;  /* pos, or the last position before it with a known count */
 	uint64_t overwritten;  /* records overwritten unread before pos */
 	/*
-	 * Greatest lost count returned since `base`. The header of a sub-buffer can have a smaller count than an
-	 * earlier packet with a part of that sub-buffer.
+	 * `lost` is the greatest lost count that was returned since `base`. A sub-buffer header can have a smaller lost
+	 * count than an earlier packet with a part of that sub-buffer.
 	 */
 	uint64_t lost;
 	uint64_t sequence;
 	uint64_t seen_pos;     /* greatest write_pos seen */
-	/* Releasing the last returned piece sets pos, last_ts, records and overwritten to these values. */
+	/* The release of the last returned piece sets pos, last_ts, records and overwritten to these values. */
 	uint64_t next_pos, next_ts, next_records, next_overwritten;
 	int observer;          /* writes nothing into the ring; see waymark_ring_reader_observe() */
 	uint64_t begin;        /* of an observer, which reads nothing before this position */
@@ -67,7 +68,7 @@ struct waymark_ring_reader {
 	unsigned char *copy;   /* header_room bytes, then a sub-buffer; NULL after wmk_ring_reader_take() */
 	struct wmk_ring_base base;
 	/*
-	 * The limit of a chunk (chunk.c): waymark_ring_reader_next() returns nothing beyond this position. pos
+	 * The end of a chunk (chunk.c): waymark_ring_reader_next() returns no piece beyond the position limit.pos. pos
 	 * UINT64_MAX: no limit.
 	 */
 	struct wmk_ring_snapshot limit;
@@ -80,26 +81,35 @@ struct waymark_ring_reader {
 int wmk_ring_snapshot(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s);
 /* Copy the header of the sub-buffer at `sub`. */
 void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct wmk_ring_sub *out);
-/* Let an observer count from the begin of the sub-buffer with this header: at its first piece, and after each gap. */
+/*
+ * Let an observer count from the beginning of the sub-buffer with the header `sub`: at its first piece, and after each
+ * gap.
+ */
 void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_sub *sub);
 /* Allocate r->copy, if the reader has no such memory. 0; -ENOMEM. */
 int wmk_ring_copy_alloc(struct waymark_ring_reader *r);
 /* Store the position and counts of the reader in the ring, for a later reader. */
 void wmk_ring_leave_word(struct waymark_ring_reader *r);
-/* Load r->base, which an earlier reader stored when it cleared the ring. Invalid values make the ring corrupt. */
+/*
+ * Load r->base, which an earlier reader stored in the ring when the earlier reader cleared the ring. Invalid values
+ * make the ring corrupt.
+ */
 void wmk_ring_base_load(struct waymark_ring_reader *r);
 /* Store r->base in the ring, for a later reader. */
 void wmk_ring_base_store(const struct waymark_ring_reader *r);
 /* Check a range. -EIO: `value` is not in `least` to `most`; `what` is stored for wmk_ring_reader_wrong(). */
 int wmk_ring_in(struct waymark_ring_reader *r, const char *what, uint64_t value, uint64_t least, uint64_t most);
-/* Load the writers' counts to r->counts. -EIO: one of them is invalid, and the ring is corrupt from here on. */
+/* Load the counts of the writers into r->counts. -EIO: one of them is invalid, and the ring is corrupt from here on. */
 int wmk_ring_counts_load(struct waymark_ring_reader *r);
-/* Records lost by writers since the start of the ring, as of the last wmk_ring_counts_load(). */
+/*
+ * Return the number of records that writers have lost since the start of the ring, as of the last
+ * wmk_ring_counts_load().
+ */
 uint64_t wmk_ring_lost_by(const struct waymark_ring_reader *r, unsigned cause);
 uint64_t wmk_ring_sum_lost(const struct waymark_ring_reader *r);
 /*
  * Check `n`, the number of records before position `pos`. `n` must be at least the count at counted_pos, and at most
- * this count plus the records that fit between counted_pos and `pos`. 0; -EIO.
+ * this count plus the number of records that fit between counted_pos and `pos`. 0; -EIO.
  */
 static inline int wmk_ring_records_fit(struct waymark_ring_reader *r, uint64_t n, uint64_t pos)
 {
@@ -118,7 +128,7 @@ static inline uint64_t wmk_ring_base_lost(const struct waymark_ring_reader *r)
 	return sum;
 }
 
-/* Difference of two counts; 0 if a forged count is below the base. */
+/* Return the difference of two counts, or 0 if a forged count is below the base. */
 static inline uint64_t wmk_ring_since(uint64_t count, uint64_t base)
 {
 	return count > base ? count - base : 0;

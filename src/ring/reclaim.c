@@ -7,13 +7,13 @@
  *     ─────────────┬───────┼──────┬───────────┬────────────────────────────┬─────►
  *      all read    │ current      │ next      │ given back                 │ current + ring size
  *
- * A thread can have planned a record at reclaimed_pos long ago, with an earlier value of backed_pos. The sequence
- * accepts this plan as long as no other record is committed. A plan at reclaimed_pos enters at most the next
- * sub-buffer, so the next sub-buffer keeps its memory. A plan at a later position reads the lowered backed_pos: pair
- * (J).
+ * A thread can have planned a record at reclaimed_pos long ago, with an earlier value of backed_pos. The restartable
+ * sequence accepts this plan as long as no other record is committed. A plan at reclaimed_pos enters at most the
+ * sub-buffer after the current one, so this sub-buffer keeps its memory. A plan at a later position uses the lowered
+ * backed_pos: pair (J).
  *
- * Giving back memory requires no lock and no system call in the writers. waymark_ring_set_back() allocates the memory
- * again after the next record.
+ * The reclaim of memory requires no lock and no system call in the writers. waymark_ring_set_back() allocates the
+ * memory again after the next record.
  */
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -29,7 +29,7 @@
 #define FALLOC_FL_PUNCH_HOLE 2
 #endif
 
-/* Give back the memory of the positions `from` to `to`, which are less than a lap apart. */
+/* Give back the memory between the positions `from` and `to`, which are less than a lap apart. */
 static int punch(const struct waymark_ring_set *set, const struct wmk_ring_view *ring, uint64_t from, uint64_t to)
 {
 	const uint64_t data = (uint64_t)(ring->data - (unsigned char *)set->header);
@@ -66,10 +66,16 @@ int64_t waymark_ring_set_reclaim(struct waymark_ring_set *set, uint32_t ring)
 	ctl = set->ring[ring].ctl;
 	const uint64_t size = set->subbuf_size, pos = wmk_ring_load(&ctl->write_pos), current = pos & ~(size - 1);
 	const uint64_t had = wmk_ring_load(&ctl->backed_pos), before = wmk_ring_load(&ctl->reclaimed_pos);
-	/* A ring without records has no current sub-buffer: a plan at its position enters the first sub-buffer. */
+	/*
+	 * A ring without records has no current sub-buffer: a plan at the position of the ring enters the first
+	 * sub-buffer.
+	 */
 	const uint64_t keep = current + (pos == 0 ? size : 2 * size), end = current + set->ring_mask + 1;
 
-	/* Only readers write consumed_pos: no order needed. An application that forges a value harms itself. */
+	/*
+	 * Only readers write consumed_pos, so the load needs no order. An application that forges consumed_pos harms
+	 * only its own trace.
+	 */
 	if (wmk_ring_load(&ctl->consumed_pos) != current)
 		return -EAGAIN;
 	if (keep >= end)

@@ -8,8 +8,8 @@
 #define wmk_ring_set_to(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
 /*
- * Encode the record header that makes `ts` decodable after a record of time `last_ts`. Returns its length: 4, 6 or
- * 13.
+ * Encode a record header from which a reader can decode `ts` after a record of time `last_ts`. Returns its length: 4, 6
+ * or 13.
  */
 static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts, uint64_t last_ts)
 {
@@ -33,13 +33,14 @@ static inline unsigned wmk_ring_header(uint64_t out[2], uint32_t id, uint64_t ts
 }
 
 /*
- * Place a record that does not fit at plan->pos, or for which the sub-buffer is not accessible in this process. Fills
- * new_pos, dst, and the sub-buffers to close and open. 0; 1: the sub-buffer is accessible now, try again; -EAGAIN:
- * plan->pos is outdated; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any sub-buffer.
+ * Place a record that does not fit at plan->pos, or a record in a sub-buffer that is not accessible in this process.
+ * The function fills new_pos, dst, and the sub-buffers to close and to open. 0; 1: the sub-buffer is accessible now,
+ * try again; -EAGAIN: plan->pos is outdated; -ENOSPC: full; -ENOMEM: no memory; -EMSGSIZE: too large for any
+ * sub-buffer.
  */
 int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, struct wmk_seq_plan *plan, uint32_t id,
 		   uint32_t total);
-/* Read the slot with the state of plan->pos: fills next, records, records_before and last_ts of the plan. */
+/* Read the slot with the state of plan->pos, and fill next, records, records_before and last_ts of the plan. */
 static inline void wmk_ring_carry(struct wmk_ring_ctl *ctl, struct wmk_seq_plan *plan)
 {
 	unsigned index = wmk_ring_load(&ctl->slot[0].tag) != plan->pos;
@@ -50,40 +51,48 @@ static inline void wmk_ring_carry(struct wmk_ring_ctl *ctl, struct wmk_seq_plan 
 	plan->next = &ctl->slot[!index];
 }
 
-/* The cause of a loss for -ENOSPC, -ENOMEM or -EMSGSIZE. */
+/* Return the cause of a loss for -ENOSPC, -ENOMEM or -EMSGSIZE. */
 static inline enum waymark_ring_loss wmk_ring_cause(int err)
 {
 	return err == -ENOMEM ? WAYMARK_LOST_MEMORY : err == -EMSGSIZE ? WAYMARK_LOST_SIZE : WAYMARK_LOST_FULL;
 }
 
 /*
- * Make the sub-buffer at `sub` accessible in this process, with a system call the first time. 0; -ENOMEM: it is not
- * backed.
+ * Make the sub-buffer at `sub` accessible in this process; only the first call for a sub-buffer makes a system call. 0;
+ * -ENOMEM: it is not backed.
  */
 int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t sub);
 /*
  * Wait for room, if the channel allows waiting and the process does not forbid it. 1: try again; 0: do not wait.
- * `waited`: ns, starts at 0, kept by the caller.
+ * `waited`: the wait so far in ns, which starts at 0 and which the caller keeps.
  */
 int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
-/* The claim ring that the calling thread tries first. This ring also has the counts of threads without a CPU's ring. */
+/*
+ * Return the claim ring that the calling thread tries first. This claim ring also has the counts of threads that have
+ * no ring of a CPU.
+ */
 struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set);
 /* Count a lost record on the ring of the current CPU. -ENOSPC or -ESTALE. */
 int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, enum waymark_ring_loss cause);
 
 /*
- * Back the rings of CPUs with `bytes` in total, but at least one sub-buffer of each. Also back the first sub-buffers of
- * claim rings, if they are small. 0 or -errno.
+ * Allocate `bytes` of memory for the rings of CPUs in total, but at least one sub-buffer of each ring. Also allocate
+ * the first sub-buffers of claim rings, if these sub-buffers are small. 0 or -errno.
  */
 int wmk_ring_set_prefault(struct waymark_ring_set *set, uint64_t bytes);
 
-/* True if a writer has recorded into the ring, or has tried to, since its memory was given back last. */
+/*
+ * True if a writer has recorded into the ring, or has tried to record, since the memory of the ring was given back
+ * last.
+ */
 int wmk_ring_needs_memory(const struct wmk_ring_ctl *ctl);
 
-/* Back the first sub-buffer of a ring. */
+/* Allocate the memory of the first sub-buffer of a ring. */
 void wmk_ring_back_first(struct waymark_ring_set *set, uint32_t index);
 
-/* A raw system call: no errno, no cancellation point, cannot be interposed. Returns -errno. */
+/*
+ * Make a raw system call, which does not set errno, is no cancellation point, and cannot be interposed. Returns -errno.
+ */
 long wmk_ring_syscall(long nr, long a, long b, long c, long d, long e, long f);
 
 #endif

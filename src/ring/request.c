@@ -13,7 +13,7 @@ int wmk_ring_request(struct waymark_ring_set *set, uint64_t id, const char *reas
 	uint64_t expected = 0;
 	size_t len = 0;
 
-	/* Acquire: pairs with the release in wmk_ring_request_take(): the earlier reason has been read. */
+	/* Acquire: pairs with the release in wmk_ring_request_take(), so that the earlier reason has been read. */
 	if (!__atomic_compare_exchange_n(&slot->owner, &expected, wmk_ring_load(&set->identity), 0, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED)) {
 		__atomic_fetch_add(&slot->refused, 1, __ATOMIC_RELAXED);
@@ -22,7 +22,7 @@ int wmk_ring_request(struct waymark_ring_set *set, uint64_t id, const char *reas
 	for (; reason && len < WMK_RING_REASON_MAX && reason[len]; len++)
 		__atomic_store_n(&slot->reason[len], reason[len], __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->reason[len], '\0', __ATOMIC_RELAXED);
-	/* Release: pairs with the acquire in wmk_ring_requested(): the reason is complete. */
+	/* Release: pairs with the acquire in wmk_ring_requested(), so that the reason is complete. */
 	__atomic_store_n(&slot->id, id, __ATOMIC_RELEASE);
 	wmk_ring_wake(set);
 	return 0;
@@ -45,7 +45,7 @@ int wmk_ring_request_take(struct waymark_ring_set *set, struct wmk_ring_request 
 	for (size_t i = 0; i < WMK_RING_REASON_MAX; i++)
 		request->reason[i] = wmk_ring_load(&slot->reason[i]);
 	__atomic_store_n(&slot->id, 0, __ATOMIC_RELAXED);
-	/* Release: pairs with the acquire in wmk_ring_request(): the reason has been read. */
+	/* Release: pairs with the acquire in wmk_ring_request(), so that the reason has been read. */
 	__atomic_store_n(&slot->owner, 0, __ATOMIC_RELEASE);
 	return 1;
 }
@@ -56,9 +56,9 @@ void wmk_ring_request_abandon(struct waymark_ring_set *set, uint32_t slot, uint3
 	const int is_own = owner == wmk_ring_identity(slot, generation);
 
 	/*
-	 * An anonymous writer cannot be identified, so the function also frees the slot of an anonymous writer. If the
-	 * anonymous writer still runs, another request may overwrite the reason that this writer stores. If the
-	 * function did not free the slot, the slot would stay blocked.
+	 * An anonymous writer cannot be identified, so the function frees the slot of any anonymous writer. If the
+	 * anonymous writer still runs, another request may overwrite the reason that this writer is storing. Otherwise
+	 * the slot of an anonymous writer that has ended would stay blocked.
 	 */
 	if ((is_own || owner == WMK_CLAIM_ANONYMOUS) && wmk_ring_requested(set) == 0)
 		/* Relaxed: the incomplete request is not read. */

@@ -2,8 +2,9 @@
 /*
  * resume.c - where reading and counting start: after an earlier reader, or where a reader cleared the ring.
  *
- * A ring outlives its readers. Each reader stores its position and counts in the ring's control block. The next reader
- * continues at the position in the trace. The next reader uses the stored counts if they belong to this position.
+ * A ring outlives its readers. Each reader stores its position and its counts in the ring's control block. The next
+ * reader continues at the position in the trace. The next reader uses the stored counts if the stored counts belong to
+ * this position.
  */
 #include <string.h>
 
@@ -14,8 +15,8 @@ void wmk_ring_leave_word(struct waymark_ring_reader *r)
 	struct wmk_ring_ctl *ctl = r->ctl;
 
 	/*
-	 * If this process is killed here, the old position must not remain with new counts. UINT64_MAX is never a
-	 * position.
+	 * If this process is killed here, the ring must not have the old position together with new counts. UINT64_MAX
+	 * is never a position.
 	 */
 	wmk_ring_set_to(&ctl->read_pos, UINT64_MAX);
 	__asm__ __volatile__("" : : : "memory");
@@ -28,7 +29,7 @@ void wmk_ring_leave_word(struct waymark_ring_reader *r)
 
 /* ── clear ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check the base of an earlier reader: every writer can change the base. */
+/* Check the base of an earlier reader, because every writer can change the base. */
 static int base_is_sane(struct waymark_ring_reader *r)
 {
 	const struct wmk_ring_base *base = &r->base;
@@ -99,7 +100,7 @@ int waymark_ring_reader_clear(struct waymark_ring_reader *r)
 		return rc;
 	if (wmk_ring_in(r, "its write position", s.pos, r->seen_pos > r->pos ? r->seen_pos : r->pos, UINT64_MAX) < 0)
 		return -EIO;
-	/* Load the counts first: records that are lost from here on count as lost after the clearing. */
+	/* Load the counts first: records that are lost after this load are counted as lost after the clear. */
 	r->base.pos = s.pos;
 	r->base.ts = s.last_ts;
 	r->base.records = s.records;
@@ -161,8 +162,8 @@ static int recall(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_
 }
 
 /*
- * Load the counts at `pos` from the header of its sub-buffer. 0: exact; 1: counts at the start of the sub-buffer;
- * -ESTALE: the sub-buffer was overwritten.
+ * Load the counts at `pos` from the header of the sub-buffer that contains `pos`. 0: exact; 1: counts at the start of
+ * the sub-buffer; -ESTALE: the sub-buffer was overwritten.
  */
 static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
 {
@@ -179,8 +180,8 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 		if (r->set->options.mode != WAYMARK_RING_OVERWRITE)
 			return -ESTALE;
 		/*
-		 * The sub-buffer was overwritten. If the earlier reader stopped at the end of the sub-buffer, its
-		 * stored counts are the counts at `pos`.
+		 * The sub-buffer was overwritten. If the earlier reader stopped at the end of the sub-buffer, the
+		 * counts that it stored are the counts at `pos`.
 		 */
 		const int ended = offset != 0 && wmk_ring_load(&r->ctl->read_pos) == sub + r->set->subbuf_size;
 
@@ -202,7 +203,7 @@ static int infer(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_r
 	return 1;
 }
 
-/* Check the counts that were found: writers can change them. */
+/* Check the counts that were found, because writers can change the counts. */
 static int resumed_is_sane(struct waymark_ring_reader *r, uint64_t pos, const struct wmk_ring_snapshot *s)
 {
 	if (r->overwritten > r->records)
@@ -225,7 +226,7 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint
 	    (consumed & (size - 1)) != 0)
 		return -EINVAL;
 	if (r->set->options.mode == WAYMARK_RING_DISCARD && consumed > pos) {
-		/* The sub-buffer was read to its end and released: continue with the next one. */
+		/* The sub-buffer was read to its end and released, so continue with the next sub-buffer. */
 		if (offset == 0 || consumed - pos > size - offset || consumed > s.pos)
 			return -ESTALE;
 		pos = consumed;

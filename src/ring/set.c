@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set.c - ring sets: create, open, retire, close. The reader maps all memory accessible. A writer maps the data
- * PROT_NONE, and makes each sub-buffer accessible when the writer enters the sub-buffer.
+ * set.c - ring sets: create, open, retire, close. A reader maps all memory of the set accessible. A writer maps the
+ * data PROT_NONE, and makes a sub-buffer accessible when the writer enters the sub-buffer.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* Retired sets, for a later open with the same shape. */
+/* Retired sets, which a later open of a set with the same shape reuses. */
 static struct waymark_ring_set *retired;
 
 static int power_of_two(uint64_t v)
@@ -32,7 +32,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-/* The highest number of a possible CPU, plus one. */
+/* Return the highest number of a possible CPU, plus one. */
 static uint32_t possible_cpus(void)
 {
 	char buf[256], *p;
@@ -78,7 +78,9 @@ static uint64_t data_offset(uint32_t n_rings, uint64_t page)
 	return round_up(WMK_RING_HEADER_SIZE, page) + round_up((uint64_t)n_rings * sizeof(struct wmk_ring_ctl), page);
 }
 
-/* True if the sets have equal values in all members that a recording thread with a stale pointer may still read. */
+/*
+ * Return true if the sets have equal values in all members that a recording thread with a stale pointer may still read.
+ */
 static int same_shape(const struct waymark_ring_set *set, const struct waymark_ring_options *o)
 {
 	const struct waymark_ring_options *is = &set->options;
@@ -91,8 +93,8 @@ static int same_shape(const struct waymark_ring_set *set, const struct waymark_r
 static struct waymark_ring_set *take_retired(const struct waymark_ring_options *o)
 {
 	/*
-	 * Acquire: pairs with the release in wmk_ring_set_retire(). The whole list is taken, so that the compare and
-	 * exchange cannot meet an element that was removed and added again.
+	 * Acquire: pairs with the release in wmk_ring_set_retire(). The exchange takes the whole list, so that the
+	 * compare-and-exchange cannot find an element that was removed and added again.
 	 */
 	struct waymark_ring_set *list = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQ_REL), *found = NULL, *next;
 
@@ -110,7 +112,7 @@ static struct waymark_ring_set *take_retired(const struct waymark_ring_options *
 	return found;
 }
 
-/* Reserve addresses for a set of this shape, and fill the private members that never change. */
+/* Reserve the addresses for a set with this shape, and fill the private members that never change. */
 static int reserve(const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), ring_size = (uint64_t)o->subbuf_size * o->n_subbufs;
@@ -154,7 +156,7 @@ static int reserve(const struct waymark_ring_options *o, int is_reader, struct w
 	return 0;
 }
 
-/* True if this mapping may access the whole data of a ring at once. */
+/* True if this mapping may access all data of a ring at once. */
 static int is_open(const struct waymark_ring_set *set, uint32_t ring)
 {
 	return set->is_reader || (set->options.poll_us && ring < set->options.n_cpus);
@@ -173,7 +175,7 @@ static void renew(struct waymark_ring_set *set, const struct waymark_ring_option
 	}
 }
 
-/* Reserve (or reuse) the address range, map the set, and fill the private side. */
+/* Reserve (or reuse) the address range, map the set, and fill the private structure. */
 static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, struct waymark_ring_set **out)
 {
 	struct waymark_ring_set *set = is_reader ? NULL : take_retired(o);
@@ -186,7 +188,8 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	shared = (unsigned char *)set->header;
 	control = (uint64_t)(set->ring[0].data - shared);
 	/*
-	 * In a reused set, recording threads with a stale pointer may access the control blocks: keep them accessible.
+	 * Recording threads with a stale pointer may access the control blocks of a reused set, so the control blocks
+	 * stay accessible.
 	 */
 	if (mmap(shared, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
 	    mmap(shared + control, set->shared_len - control, is_reader ? PROT_READ | PROT_WRITE : PROT_NONE,
@@ -206,7 +209,7 @@ static int map_set(int fd, const struct waymark_ring_options *o, int is_reader, 
 	return 0;
 }
 
-/* Register a reader's set in a file with the SIGBUS handler; close the set on failure. */
+/* Register a reader's set in a file with the SIGBUS handler, and close the set on failure. */
 static int keep_in_file(struct waymark_ring_set *set)
 {
 	int err;
@@ -245,7 +248,7 @@ static void fill_header(struct waymark_ring_set *set, uint64_t page)
 	waymark_ring_set_heartbeat(set);
 }
 
-/* Fill *o from the options, with defaults for unset members, and check it. */
+/* Fill *o from the options, with defaults for unset members, and check *o. */
 static int shape_of(const struct waymark_ring_options *options, uint64_t page, struct waymark_ring_options *o)
 {
 	if (options->size < offsetof(struct waymark_ring_options, uuid))
@@ -268,7 +271,7 @@ static int make_room(int fd, const struct waymark_ring_options *o, uint64_t page
 	return in_file || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 ? 0 : -errno;
 }
 
-/* Create a set in `fd`; closes `fd` on failure. */
+/* Create a set in `fd`, and close `fd` on failure. */
 static int create_in(const struct waymark_ring_options *options, int fd, int in_file, struct waymark_ring_set **set)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -310,7 +313,7 @@ int wmk_ring_set_create_in(const struct waymark_ring_options *options, int fd, s
 	return create_in(options, fd, 1, set);
 }
 
-/* Open a set after checking that the header is consistent and within the limits. */
+/* Open a set after a check that its header is consistent and within the limits. */
 static int open_checked(int fd, int is_reader, int any, struct waymark_ring_set **set)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -402,8 +405,9 @@ void wmk_ring_set_retire(struct waymark_ring_set *set)
 	uint64_t control = (uint64_t)(set->ring[0].data - shared);
 
 	/*
-	 * A recording thread with a stale pointer reads zeros; its sequence fails on the guard. Counts may still be
-	 * written (count_cut), so the control blocks stay writable; the data needs no access.
+	 * A recording thread with a stale pointer reads zeros, and the restartable sequence of the thread fails on the
+	 * guard. Such a thread may still write counts (count_cut), so the control blocks stay writable; the data needs
+	 * no access.
 	 */
 	mmap(shared, control, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	mmap(shared + control, set->shared_len - control, PROT_NONE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set.h - a process's private view of a ring set. The process copies the geometry from shared memory once, checks it,
- * and stores it in the view.
+ * set.h - a process's private view of a ring set. The process copies the geometry from shared memory once, checks the
+ * copy, and stores the copy in the view.
  *
  * The structure and the mapping are one reservation of address space:
  *
@@ -21,9 +21,9 @@ struct wmk_ring_view {
 	struct wmk_ring_ctl *ctl;
 	unsigned char *data;
 	/*
-	 * A record that ends at or below this position is in a sub-buffer that is open, and accessible in this process.
-	 * Any other record takes the slow path, which sets this limit. Relaxed: a stale value costs one slow path. The
-	 * restartable sequence checks write_pos, and rejects a plan that used a stale value.
+	 * A record that ends at or before the position `limit` is in a sub-buffer that is open, and accessible in this
+	 * process. Any other record takes the slow path, which sets `limit`. Relaxed: a stale value of `limit` costs
+	 * one slow path. The restartable sequence checks write_pos, and rejects a plan that used a stale value.
 	 */
 	uint64_t limit;
 	uint64_t accessible;   /* bytes from the start of `data` that are readable and writable in this mapping */
@@ -63,11 +63,11 @@ struct waymark_ring_set {
 	struct wmk_ring_view ring[];
 };
 
-/* The identity in claims and requests of a process; 0, 0: anonymous. */
+/* Return the identity of a process in claims and requests; 0, 0: anonymous. */
 uint64_t wmk_ring_identity(uint32_t slot, uint32_t generation);
-/* Read the UUID of a set without mapping it. 0; -EINVAL: `fd` is not a ring set. */
+/* Read the UUID of a set without a mapping of the set. 0; -EINVAL: `fd` is not a ring set. */
 int wmk_ring_set_uuid(int fd, uint8_t uuid[16]);
-/* Replace the mapping by anonymous zero pages. A later open with the same shape reuses the structure. */
+/* Replace the mapping of the set by anonymous zero pages. A later open with the same shape reuses the structure. */
 void wmk_ring_set_retire(struct waymark_ring_set *set);
 /*
  * Allow or forbid threads of this process to wait for room. The call has an effect only if the creator requested

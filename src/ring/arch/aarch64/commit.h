@@ -29,8 +29,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 }
 
 /*
- * The descriptor that the kernel reads, and the entry of the sequence. Labels: 1 is the begin, 2 the end of the commit,
- * 4 the abort handler.
+ * The descriptor of the sequence, which the kernel reads, and the first instructions of the sequence. Assembler labels:
+ * 1 is the begin of the sequence, 2 is the end of the commit, 4 is the abort handler.
  */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
@@ -45,8 +45,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"1:\n\t"
 
 /*
- * A static library can be unmapped by dlclose(). The sequences of the library clear the pointer to the descriptor, so
- * that the kernel does not read unmapped memory.
+ * dlclose() can unmap a static library that is linked into a shared library. The sequences of such a library clear the
+ * pointer to the descriptor, so that the kernel does not read unmapped memory.
  */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "str xzr, [%[area], #8]\n\t"
@@ -54,7 +54,10 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 #define WMK_SEQ_CLEAR ""
 #endif
 
-/* The kernel expects the signature before the abort handler. The signature is an instruction that traps (brk). */
+/*
+ * The kernel expects the signature of the sequence before the abort handler. The signature is an instruction that traps
+ * (brk).
+ */
 #define WMK_SEQ_END                                                                    \
 	"2:\n\t" WMK_SEQ_CLEAR                                                          \
 	".pushsection .text.wmk_abort, \"ax\"\n\t"                                      \
@@ -63,7 +66,7 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"b %l[again]\n\t"                                                               \
 	".popsection\n\t"
 
-/* Close one sub-buffer and open the next. x1: ctl, x2: ts, x3: the sub-buffer to open. */
+/* Close the current sub-buffer and open the next one. x1: ctl, x2: ts, x3: the sub-buffer to open. */
 #define WMK_SEQ_SWITCH                                                                 \
 	"dmb ishst\n\t" /* (C) */                                                       \
 	"ldr x4, [%[p], #128]\n\t"                                                      \
@@ -85,7 +88,7 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"str x7, [x3, #32]\n\t"                                                         \
 	"str xzr, [x3, #40]\n"
 
-/* Copy x6 bytes from x5 to x4; jump back to 20. */
+/* Copy x6 bytes from x5 to x4, then jump back to label 20. */
 #define WMK_SEQ_COPY_WORDS                                                             \
 	"ldr x9, [x5], #8\n\t"                                                          \
 	"str x9, [x4], #8\n\t"                                                          \
@@ -117,8 +120,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"b 20b\n"
 
 /*
- * Copy x6 bytes of a text from x5 to x4, with '#' in place of each NUL; jump back to 20. A WAYMARK_FRAG_TEXT (x7 = 2)
- * gets a NUL at its end.
+ * Copy x6 bytes of a text from x5 to x4, with '#' in place of each NUL, then jump back to label 20. For
+ * WAYMARK_FRAG_TEXT (x7 = 2), the code adds a NUL at the end of the text.
  */
 #define WMK_SEQ_COPY_TEXT                                                              \
 	"movi v1.8b, #0x23\n\t"                                                         \
@@ -228,8 +231,8 @@ stale:
 }
 
 /*
- * The fast path of writer.h: write a header of 4 bytes and `len` bytes of whole words. The words end at src_end, the
- * record ends at dst_end.
+ * The fast path of writer.h: write a header of 4 bytes and `len` bytes of whole words. The words end at src_end, and
+ * the record ends at dst_end.
  */
 static inline int
 wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t pos, const uint64_t *guard,
@@ -257,7 +260,7 @@ wmk_seq_words(ptrdiff_t offset, uint32_t cpu, struct wmk_ring_ctl *ctl, uint64_t
 	return wmk_seq_record(offset, &plan);
 }
 
-/* Add n to *counter, on this CPU, under the guard. */
+/* Add n to *counter, if the thread still runs on this CPU and the guard is unchanged. */
 static inline int wmk_seq_add(ptrdiff_t offset, uint32_t cpu, uint64_t *counter, uint64_t n, const uint64_t *guard,
 			      uint64_t expect)
 {

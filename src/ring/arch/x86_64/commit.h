@@ -8,7 +8,7 @@
  *       the overwrite reader's copy, load barrier, load of write_pos (reader.c);
  *   (D) the stores to a slot, tag first: pair with the reader's load of tag, time, count, tag (reader.c).
  *
- * Registers are assigned by hand: each sequence must have enough of them with and without a frame pointer.
+ * Registers are assigned by hand: each sequence must have enough registers with and without a frame pointer.
  */
 #ifndef WMK_RING_COMMIT_H
 #define WMK_RING_COMMIT_H
@@ -65,8 +65,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	".popsection\n\t"
 
 /*
- * A test build reads a separate page between any two stores. If a test makes the page unreadable, the read raises a
- * signal at exactly this place (window.c).
+ * A test build reads a separate page between any two stores of a sequence. If a test makes the page unreadable, the
+ * read raises a signal at exactly this place of the sequence (window.c).
  */
 #ifdef WMK_TESTPOINTS
 #define WMK_SEQ_WINDOWS 14
@@ -138,9 +138,9 @@ stale:
 	"por %%xmm3, %%xmm0\n\t"
 
 /*
- * Words and a tail: as wmk_seq_words(), with `len` bytes of whole words (0..64) that end at src_end. `n` bytes from
- * `tail` follow at dst_end, copied 16 at a time. The last copy overlaps the copy before it. The macro's arguments: NUL
- * converts the bytes in xmm0, END follows the tail.
+ * Write whole words and a tail: as wmk_seq_words(), with `len` bytes of whole words (0..64) that end at src_end. `n`
+ * bytes from `tail` follow at dst_end, in copies of 16 bytes. The last copy of 16 bytes overlaps the previous copy.
+ * Arguments of the macro: NUL converts the bytes in xmm0, and END follows the tail.
  */
 #define WMK_SEQ_TAIL(name, SETUP, NUL, END)                                            \
 	static inline __attribute__((always_inline)) int                                \
@@ -253,7 +253,7 @@ WMK_SEQ_TAIL(wmk_seq_tail_text, WMK_SEQ_NUL_SETUP, WMK_SEQ_NUL,
 	     "movb $0, (%[dst], %%rcx)\n\t")
 #define WMK_SEQ_HAS_TAIL 1
 
-/* Copy rcx bytes from rsi to rdi; jump back to 20. */
+/* Copy rcx bytes from rsi to rdi, then jump back to label 20. */
 #define WMK_SEQ_COPY_WORDS                                                             \
 	"movq (%%rsi), %%rax\n\t"                                                       \
 	"movq %%rax, (%%rdi)\n\t"                                                       \
