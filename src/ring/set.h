@@ -70,21 +70,25 @@ int wmk_ring_set_uuid(int fd, uint8_t uuid[16]);
 /* Replace the mapping of the set by anonymous zero pages. A later open with the same shape reuses the structure. */
 void wmk_ring_set_retire(struct waymark_ring_set *set);
 /*
- * Allow or forbid threads of this process to wait for room. The call has an effect only if the creator requested
- * waiting (block_us). Default: allow.
+ * Allow or forbid threads of this process to wait for room. The call has an effect only if the creator of the set
+ * requested waiting (block_us). Default: allow.
  */
 void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow);
-/* Set the clock of kind WAYMARK_CLOCK_PLUGIN. The function is async-signal-safe, and its value never decreases. */
+/*
+ * Set the function of the clock WAYMARK_CLOCK_PLUGIN. The clock function must be async-signal-safe, and its value never
+ * decreases.
+ */
 void wmk_ring_set_plugin_clock(struct waymark_ring_set *set, uint64_t (*now)(void));
 /*
- * Wake the reader for a writer that crashed between its record or its request for a snapshot and the wake. The function
- * wakes the reader only if a ring has recorded, or a request was stored, since the last call for this mapping. Not for
- * mappings of applications. One thread at a time.
+ * Wake the reader in place of a writer that crashed after its record or its request for a snapshot, but before it woke
+ * the reader. The function wakes the reader only if, since the last call for this mapping, a record was committed or a
+ * request was stored. Not for mappings of applications. One thread at a time.
  */
 void wmk_ring_set_wake_for(struct waymark_ring_set *set);
 /*
- * Store why a writer lost records, if the cause is not in the rings. The set has room for a few writers. The function
- * makes no system call, so a sandbox cannot prevent it. Any thread; async-signal-safe.
+ * Store the reason why a writer lost records, if the rings do not contain the cause. The set has room for the reasons
+ * of a few writers. The function makes no system call, so a sandbox cannot prevent the store. Any thread;
+ * async-signal-safe.
  */
 enum wmk_ring_why {
 	WMK_RING_WHY_PROTECT = 1,        /* mprotect was refused */
@@ -92,18 +96,21 @@ enum wmk_ring_why {
 	WMK_RING_WHY_COUNT
 };
 void wmk_ring_explain(struct waymark_ring_set *set, enum wmk_ring_why why);
-/* Read entry `i`, with the writer's identity (0, 0: anonymous). Returns 1; 0: no such entry, or it is invalid. */
+/*
+ * Read entry `i` of the stored reasons, with the writer's identity (0, 0: anonymous). Returns 1; 0 if the entry does
+ * not exist or is invalid.
+ */
 int wmk_ring_set_explained(const struct waymark_ring_set *set, unsigned i, enum wmk_ring_why *why, uint32_t *slot,
 			   uint32_t *generation);
 /*
- * Read the identity of the current holder of a claim ring. Returns 1; 0: the claim ring is free, retired, or held
+ * Read the identity of the current holder of a claim ring. Returns 1; 0 if the claim ring is free, retired, or held
  * anonymously.
  */
 int wmk_ring_set_claimed_by(const struct waymark_ring_set *set, uint32_t ring, uint32_t *slot, uint32_t *generation);
 /*
- * Read the counts of ring `ring` since it was cleared last. The function is for a process that maps the set but does
- * not read it, and stores nothing in the ring. 0; -EIO: a count is not possible, so the ring is corrupt; -EAGAIN: the
- * ring is being cleared, or its writers are too fast. Any thread.
+ * Read the counts of ring `ring` since the last clear of the ring. The function is for a process that maps the set
+ * without reading its records, and stores nothing in the ring. 0; -EIO: a count is not possible, so the ring is
+ * corrupt; -EAGAIN: the ring is being cleared, or its writers are too fast. Any thread.
  */
 struct wmk_ring_totals {
 	uint64_t records;            /* committed records, including those that were overwritten */
@@ -113,13 +120,13 @@ struct wmk_ring_totals {
 int wmk_ring_set_totals(struct waymark_ring_set *set, uint32_t ring, struct wmk_ring_totals *totals);
 /*
  * Map pages that writers will enter next, so that page faults on the recording path are rare. The first call maps at
- * most 64 KiB of each ring, which is enough for most applications. A later call maps the backed part of each ring that
- * has records since the last call. For a helper thread. Maps only memory that is backed, and allocates none.
+ * most 64 KiB of each ring, which is enough for most applications. A later call maps the allocated part of each ring
+ * that has records since the last call. For a helper thread. The function maps only memory that is already allocated.
  */
 void wmk_ring_set_map_ahead(struct waymark_ring_set *set);
 /*
- * Why waymark_ring_reader_next() returned -EIO: the value `what` is `found`, but must be in `least` to `most`. Returns
- * NULL if there is no error.
+ * Return why waymark_ring_reader_next() returned -EIO: the value `what` is `found`, but must be in the range `least` to
+ * `most`. Returns NULL if there is no error.
  */
 struct wmk_ring_wrong {
 	const char *what;
@@ -127,10 +134,11 @@ struct wmk_ring_wrong {
 };
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
 /*
- * From now on no record is committed with a time before the result, except by a sequence that is running. A running
- * sequence commits within 1 ms, unless the machine stops the CPU. 0: unknown: this process does not have the clock, or
- * the ring is a claim ring with a holder. The holder of a claim ring may have read the clock long ago for a record that
- * it commits later. The function is cheaper than waymark_ring_reader_beacon().
+ * Return a time such that from now on no record with an earlier time is committed, except by a sequence that is already
+ * running. A running sequence commits within 1 ms, unless the CPU is stopped, for example by a hypervisor. 0: unknown:
+ * this process does not have the clock, or the ring is a claim ring with a holder. The holder of a claim ring may have
+ * read the clock long before it commits the record. wmk_ring_reader_raise_floor() is cheaper than
+ * waymark_ring_reader_beacon().
  */
 uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *reader);
 /*
@@ -142,20 +150,21 @@ void *wmk_ring_reader_take(struct waymark_ring_reader *reader);
 /* 1 if the ring has records that the reader has not released, else 0. A corrupt ring has none. */
 int wmk_ring_reader_has_unread(const struct waymark_ring_reader *reader);
 /*
- * The end of a chunk of a trace (chunk.c): a position of the writers, the time of the last record before it, and the
- * number of records before it. A reader returns no packet beyond the cut until the cut is removed.
+ * The end of a chunk of a trace (chunk.c): a position of the writers, the time of the last record before that position,
+ * and the number of records before that position. A reader returns no packet beyond the cut until the cut is removed.
  */
 struct wmk_ring_cut {
 	uint64_t pos, ts, records;
 };
 /*
- * Cut at the current position of the writers. 0; -EAGAIN: the writers are too fast at the moment; -EIO: corrupt; 1: no
- * cut. A ring in overwrite mode has no cut: its chunk ends where the ring was read last.
+ * Set the cut at the current position of the writers. 0; -EAGAIN: the writers are too fast at the moment; -EIO:
+ * corrupt; 1: no cut. A ring in overwrite mode has no cut: the chunk ends at the last position that was read from the
+ * ring.
  */
 int wmk_ring_reader_cut_now(struct waymark_ring_reader *reader, struct wmk_ring_cut *cut);
 /*
- * Cut at a position that an earlier reader has stored; NULL removes the cut. The next read checks the values. 1: the
- * earlier reader has already begun the next chunk there; else 0.
+ * Set the cut at a position that an earlier reader has stored; NULL removes the cut. The next read of the ring checks
+ * the values of the cut. 1: the earlier reader has already begun the next chunk there; else 0.
  */
 int wmk_ring_reader_cut_at(struct waymark_ring_reader *reader, const struct wmk_ring_cut *cut);
 /* 1 if everything before the cut was released, or there is no cut. */
@@ -163,18 +172,22 @@ int wmk_ring_reader_is_at_cut(const struct waymark_ring_reader *reader);
 /* Store the counts of lost records and cut fields of a chunk that ends at the position of the reader. */
 void wmk_ring_reader_chunk_end(struct waymark_ring_reader *reader, uint64_t *lost, uint64_t *cut_fields);
 /*
- * Begin the next chunk: all counts begin at 0. The cut stays until it is removed. `lost_before`: the number of losses
- * that the previous chunk has reported. Further losses since the previous chunk began belong to the next chunk.
+ * Begin the next chunk: all counts begin at 0. The cut stays until wmk_ring_reader_cut_at() removes the cut.
+ * `lost_before`: the number of losses that were reported in the previous chunk. Losses of the previous chunk beyond
+ * `lost_before` belong to the next chunk.
  */
 void wmk_ring_reader_chunk_begin(struct waymark_ring_reader *reader, uint64_t lost_before);
-/* The position up to which space was released to the writers. A reader that has no position continues there. */
+/*
+ * Return the position up to which space was released to the writers. A reader without a stored position continues at
+ * this position.
+ */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
 /*
- * The bytes of the ring that waymark_ring_set_reclaim() has given back, and that no reader has allocated again. Any
- * process that maps the set.
+ * Return the number of bytes of the ring that waymark_ring_set_reclaim() has given back, and that no reader has
+ * allocated again. Any process that maps the set may call the function.
  */
 uint64_t wmk_ring_set_reclaimed(const struct waymark_ring_set *set, uint32_t ring);
-/* The number of rings that have had records. */
+/* Return the number of rings that have had records. */
 unsigned wmk_ring_set_recorded(const struct waymark_ring_set *set);
 /* Make the first `bytes` of the ring's data accessible in this process. 0 or -errno. */
 int wmk_ring_access(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint64_t bytes);

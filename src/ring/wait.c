@@ -16,7 +16,7 @@
 #include "ring/record_header.h"
 #include "ring/request.h"
 
-/* Constants of <linux/futex.h> and <linux/membarrier.h>, which musl's compiler wrapper does not find. */
+/* Constants of <linux/futex.h> and <linux/membarrier.h>, two headers that musl's compiler wrapper does not find. */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_32 2
@@ -79,7 +79,7 @@ int wmk_ring_wake(struct waymark_ring_set *set)
 	/*
 	 * (G) full fence between the commit, or the id of a request, and the load of the flag; pairs with the reader's
 	 * store of the flag, fence, and load of the positions and the id. The fences guarantee at least one of two
-	 * results: the writer loads the set flag, or the reader loads the new position or id.
+	 * results: the writer loads the flag as set, or the reader loads the new position or the new id.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wmk_ring_load(waiting) != 0 && __atomic_exchange_n(waiting, 0, __ATOMIC_RELAXED) != 0)
@@ -87,15 +87,15 @@ int wmk_ring_wake(struct waymark_ring_set *set)
 	return 0;
 }
 
-/* The number of sub-buffers that a ring with this write position has entered. */
+/* Return the number of sub-buffers that a ring with this write position has entered. */
 static uint64_t entered(const struct waymark_ring_set *set, uint64_t pos)
 {
 	return (pos + set->subbuf_size - 1) / set->subbuf_size;
 }
 
 /*
- * True if the reader can sleep until the next record. False in overwrite mode, because the reader then takes whole
- * sub-buffers.
+ * True if the next record can end the sleep of the reader. False in overwrite mode, because the reader of an overwrite
+ * ring takes whole sub-buffers.
  */
 static int wakes_by_record(const struct waymark_ring_set *set)
 {
@@ -113,8 +113,8 @@ static int is_requested(const struct waymark_ring_set *set, uint64_t *seen)
 }
 
 /*
- * True if, since the last call, a ring has entered a sub-buffer or, with `by_record`, has recorded, or if a snapshot
- * was requested.
+ * True if, since the last call, a writer has entered a sub-buffer, a snapshot was requested, or (with `by_record`) a
+ * record was committed.
  */
 static int moved(struct waymark_ring_set *set, int by_record)
 {
@@ -192,9 +192,9 @@ static void set_armed(struct waymark_ring_set *const *sets, unsigned n, uint64_t
 
 /*
  * (I) After the call, the writer of the next record wakes the reader, or a load of the positions sees that record;
- * pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(). If a commit precedes this
- * barrier, the reader sees the commit. If a writer's load of `armed` follows this barrier, the load returns 1. 0;
- * -errno if the kernel refuses it, as with nohz_full CPUs.
+ * pairs with wmk_ring_committed(). Each CPU executes a full barrier during membarrier(). If a commit precedes the
+ * barrier of its CPU, the reader sees the commit. If a writer's load of `armed` follows the barrier of its CPU, the
+ * load returns 1. 0; -errno if the kernel refuses it, as with nohz_full CPUs.
  */
 static long arm(struct waymark_ring_set *const *sets, unsigned n)
 {
@@ -202,7 +202,7 @@ static long arm(struct waymark_ring_set *const *sets, unsigned n)
 	return wmk_ring_syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0, 0, 0, 0);
 }
 
-/* Sleep until one of the words changes. Negative: the kernel has no futex_waitv(). */
+/* Sleep until one of the futex words changes. Returns a negative value if the kernel has no futex_waitv(). */
 static long sleep_on(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
 		     int64_t timeout_us)
 {
@@ -266,7 +266,7 @@ void waymark_ring_set_wake(struct waymark_ring_set *set)
 
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set)
 {
-	/* Relaxed: a time, no other data depends on it. */
+	/* Relaxed: the value is only a time, and no other data depends on it. */
 	wmk_ring_set_to(&set->header->heartbeat, wmk_clock_monotonic());
 }
 
@@ -276,9 +276,9 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
 }
 
 /*
- * True if this thread has a signal blocked. A signal handler must not wait, and the kernel blocks the handler's signal
- * while the handler runs. Other code normally has no signal blocked. A thread that has any signal blocked does not wait
- * for room.
+ * True if this thread has blocked a signal. A signal handler must not wait for room, and the kernel blocks the
+ * handler's signal while the handler runs. Code outside signal handlers normally has no signal blocked. So a thread
+ * that has any signal blocked does not wait for room.
  */
 static int signals_blocked(void)
 {
@@ -297,7 +297,7 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 		return 0;
 	beat = wmk_ring_load(&set->header->heartbeat);
 	if (beat == WMK_HEART_IDLE) {
-		/* Relaxed: a time, no other data depends on it. The first writer sets it. */
+		/* Relaxed: the value is only a time, and no other data depends on it. The first writer sets it. */
 		__atomic_compare_exchange_n(&set->header->heartbeat, &beat, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		beat = now;
 	}
@@ -320,8 +320,8 @@ int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited)
 
 /*
  * Each counter holds the number of threads inside the grace period and, in the upper half, the number of forks since
- * the library was loaded. If a signal handler forks inside the grace period, the child also continues inside. Only the
- * parent has counted this thread, so the child must not decrement its own counter.
+ * the library was loaded. If a signal handler calls fork() inside the grace period, the child also continues inside the
+ * grace period. Only the parent's counter includes this thread, so the child must not decrement its own counter.
  */
 #define GRACE_FORK (1ull << 32)
 
@@ -360,10 +360,10 @@ static void turn(void)
 void wmk_ring_grace_begin(void)
 {
 	/*
-	 * Two changes of the phase are needed: a recording thread may read the phase before a change, and increment
-	 * the counter of that phase after it. If both counters were 0 after the change of the guard, all threads inside
-	 * have seen the new guard. New threads use the counter that is not waited for, so the other counter reaches 0
-	 * however many threads enter.
+	 * Two changes of the phase are necessary: a recording thread may read the phase before a change, and increment
+	 * the counter of the old phase after the change. If both counters were 0 after the change of the guard, all
+	 * threads inside have seen the new guard. New threads use the other counter, so the counter on which the
+	 * library waits reaches 0 however many threads enter.
 	 */
 	grace.turns = 2;
 	turn();

@@ -50,7 +50,10 @@ static void read_environment(void)
 	}
 }
 
-/* Any thread can fault in the window, and a fault with SIGSEGV blocked ends the process without the handler. */
+/*
+ * Any thread can fault in the window, and a fault in a thread that blocks SIGSEGV ends the process without a call of
+ * the handler.
+ */
 static void unblock(void)
 {
 	static __thread int done __attribute__((tls_model("initial-exec")));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * writer.c - recording outside the fast path of writer.h: several fragments, long headers, a new sub-buffer, lost
- * records. The code runs in applications and their signal handlers: it takes no locks, allocates no memory, and does
- * not change errno.
+ * records. The code runs in applications and in their signal handlers, so it takes no locks, allocates no memory, and
+ * does not change errno.
  */
 #include "base/testpoint.h"
 #include "ring/record_header.h"
@@ -27,7 +27,10 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 
 	plan->header_len = wmk_ring_header(plan->header, id, plan->ts, plan->last_ts);
 	if (offset != 0 && offset + plan->header_len + total <= set->usable) {
-		/* Another process opened this sub-buffer, so it is backed, but not accessible in this process. */
+		/*
+		 * Another process opened the sub-buffer, so the sub-buffer has memory, but is not accessible in this
+		 * process.
+		 */
 		err = wmk_ring_access(set, ring,
 				      plan->pos > set->ring_mask ? set->ring_mask + 1 : sub + set->subbuf_size);
 		if (err < 0)
@@ -35,7 +38,7 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 		wmk_ring_set_to(&ring->limit, sub + set->usable);
 		return 1;
 	}
-	/* The first record has the time of the packet, so the short header fits. */
+	/* The first record of a sub-buffer has the time of the packet, so the short header is sufficient. */
 	plan->header_len = wmk_ring_header(plan->header, id, plan->ts, plan->ts);
 	if (set->first + plan->header_len + total > set->usable)
 		return -EMSGSIZE;
@@ -53,8 +56,8 @@ int wmk_ring_place(struct waymark_ring_set *set, struct wmk_ring_view *ring, str
 		 */
 		consumed = __atomic_load_n(&ctl->consumed_pos, __ATOMIC_ACQUIRE);
 		/*
-		 * This thread was stopped after it had read the position, and the reader has since passed that
-		 * position.
+		 * The reader has passed the position that this thread read, because this thread was stopped after the
+		 * read.
 		 */
 		if (consumed > sub)
 			return -EAGAIN;
@@ -100,7 +103,7 @@ static __attribute__((noinline, cold)) int wmk_ring_enter(struct waymark_ring_se
 	return err;
 }
 
-/* One attempt with any kind of record. */
+/* Make one attempt to write any kind of record. */
 static int wmk_ring_attempt(struct waymark_ring_set *set, uint32_t cpu, const uint64_t *guard, uint64_t expect,
 			    uint32_t id, const struct waymark_ring_frag *frags, unsigned n, uint32_t total)
 {
@@ -165,8 +168,8 @@ int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, 
 	uint32_t cpu = wmk_rseq_cpu(set->rseq_offset);
 
 	/*
-	 * One attempt for the common case: a short header, and the record fits into the open sub-buffer. Everything but
-	 * the time is prepared before the clock is read.
+	 * Make one attempt for the common case: the header is short, and the record fits into the open sub-buffer.
+	 * Everything except the time is prepared before the clock is read.
 	 */
 	if (wmk_ring_likely(cpu < set->seq_cpus && id < WMK_RING_ID_SHORT && total <= WAYMARK_RING_SEQ_MAX)) {
 		struct wmk_ring_view *ring = &set->ring[cpu];
@@ -226,7 +229,7 @@ int wmk_ring_lose(struct waymark_ring_set *set, const uint64_t *guard, uint64_t 
 
 void wmk_ring_count_lost(struct waymark_ring_set *set)
 {
-	/* Relaxed: a count, no other data depends on it. */
+	/* Relaxed: the value is only a count, and no other data depends on it. */
 	__atomic_fetch_add(&set->header->lost_without_ring, 1, __ATOMIC_RELAXED);
 }
 

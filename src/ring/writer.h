@@ -8,8 +8,8 @@
  *            ├─ enter a sub-buffer: policy, memory, wake                                (writer.c)
  *            └─ wmk_ring_write_claim()  without restartable sequences, or too long      (claim.c)
  *
- * A record is planned with values that are read before the restartable sequence. The sequence checks that these values
- * are still valid, and commits the record with one store.
+ * The writer plans a record with values that were read before the restartable sequence. The sequence checks that the
+ * values of the plan are still valid, and commits the record with one store.
  */
 #ifndef WMK_RING_WRITER_H
 #define WMK_RING_WRITER_H
@@ -47,28 +47,31 @@ static inline uint64_t wmk_ring_now(const struct waymark_ring_set *set)
 	return wmk_clock_monotonic() - set->clock_ahead;
 }
 
-/* The general case: any record, any state of the ring. Returns as wmk_ring_write(). */
+/* Write any record in any state of the ring (the general case). Returns as wmk_ring_write(). */
 int wmk_ring_write_general(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
 			   const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
-/* As wmk_ring_write_general(), on a claim ring. */
+/* Write a record as wmk_ring_write_general() does, on a claim ring. */
 int wmk_ring_write_claim(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
 			 const struct waymark_ring_frag *frags, unsigned n, uint32_t total);
 
 /*
- * Count `n` fields that were cut to the channel's limit: on the ring of the current CPU. If restartable sequences are
- * unavailable or aborted repeatedly, the fields are counted on the claim ring that the thread tries first. The count is
- * reported at the end of the stream at the latest.
+ * Count `n` fields that were cut to the limit of the channel on the ring of the current CPU. If restartable sequences
+ * are unavailable or are aborted repeatedly, the fields are counted on the claim ring that the thread tries first. The
+ * reader reports the count at the end of the stream at the latest.
  */
 void wmk_ring_count_cut(struct waymark_ring_set *set, unsigned n);
-/* Count a record that was lost without a ring: in the set header, reported in the stream of the first claim ring. */
+/*
+ * Count a record that was lost without a ring: the count is in the set header, and is reported in the stream of the
+ * first claim ring.
+ */
 void wmk_ring_count_lost(struct waymark_ring_set *set);
 
-/* Wake the reader if it sleeps: one futex(2) at most. Returns 0. Async-signal-safe. */
+/* Wake the reader if the reader sleeps, with at most one futex(2). Returns 0. Async-signal-safe. */
 int wmk_ring_wake(struct waymark_ring_set *set);
 /*
- * (I) Called after the commit of a record: wakes the reader if it sleeps until the next record. The commit precedes
- * this load in program order; it pairs with the reader's store of `armed`, membarrier(GLOBAL), and load of every
- * position (wait.c). Returns 0. A set that was retired meanwhile reads as 0.
+ * (I) Called after the commit of a record: wakes the reader if it sleeps until the next record. The commit precedes the
+ * load of `armed` in program order; the load pairs with the reader's store of `armed`, membarrier(GLOBAL), and load of
+ * every position (wait.c). Returns 0. In a set that was retired before the load, `armed` is 0.
  */
 static inline __attribute__((always_inline)) int wmk_ring_committed(struct waymark_ring_set *set,
 								    const struct wmk_ring_ctl *ctl)
@@ -79,35 +82,35 @@ static inline __attribute__((always_inline)) int wmk_ring_committed(struct wayma
 }
 
 /*
- * Grace period: counts threads on the slow path (sub-buffer entry, claim rings), and other code that runs under a
- * guard. Threads on the fast path are not counted: the caller first aborts their sequences by
- * membarrier(PRIVATE_EXPEDITED_RSEQ). Call this after the guard has changed. Returns 0 when every thread that may have
- * seen the old value has left; -ETIMEDOUT after `timeout_us` (the set must not be freed then). Only one thread at a
- * time may call wmk_ring_grace(), wmk_ring_grace_begin() and wmk_ring_grace_over().
+ * Grace period: wmk_ring_grace() waits for threads on the slow path (sub-buffer entry, claim rings), and for other code
+ * that runs under a guard. Threads on the fast path are not counted, so the caller first aborts their sequences with
+ * membarrier(PRIVATE_EXPEDITED_RSEQ). Call wmk_ring_grace() after the guard has changed. Returns 0 when every thread
+ * that may have seen the old value of the guard has left; -ETIMEDOUT after `timeout_us` (the set must not be freed
+ * then). Only one thread at a time may call wmk_ring_grace(), wmk_ring_grace_begin() and wmk_ring_grace_over().
  */
 int wmk_ring_grace(uint64_t timeout_us);
 /*
- * As wmk_ring_grace(), without waiting: begin, then poll wmk_ring_grace_over(). If wmk_ring_grace_begin() is called
- * again, the new grace period replaces the unfinished one.
+ * Do the same as wmk_ring_grace() without a wait: begin the grace period, then poll wmk_ring_grace_over(). If
+ * wmk_ring_grace_begin() is called again, the new grace period replaces the unfinished one.
  */
 void wmk_ring_grace_begin(void);
 int wmk_ring_grace_over(void);
 /*
- * A thread calls wmk_ring_grace_enter(), loads the guard (sequentially consistent, like the counts), uses the guarded
- * data, and calls wmk_ring_grace_leave(). Calls may nest. Async-signal-safe.
+ * To use guarded data, a thread calls wmk_ring_grace_enter(), loads the guard (sequentially consistent, like the
+ * counts), uses the data, and calls wmk_ring_grace_leave(). Calls may nest. Async-signal-safe.
  */
 struct wmk_ring_inside {
 	uint32_t phase, fork;
 };
 struct wmk_ring_inside wmk_ring_grace_enter(void);
 void wmk_ring_grace_leave(struct wmk_ring_inside inside);
-/* In the child of fork(): drop the counts of the other threads, which the child does not have. */
+/* In the child of fork(), remove the counts of the other threads, which do not exist in the child. */
 void wmk_ring_grace_after_fork(void);
 
 /*
- * The fast path alone. The caller has checked these conditions: the clock is the counter, id < WMK_RING_ID_SHORT, 1 <=
- * total <= WMK_RING_FAST_LEN, `words` are whole and aligned. 0; any other value: nothing was written or counted, so
- * call wmk_ring_write_general().
+ * The fast path alone. The caller must have checked these conditions: the clock is the counter, id < WMK_RING_ID_SHORT,
+ * 1 <= total <= WMK_RING_FAST_LEN, `words` are whole and aligned. 0; any other value: nothing was written or counted,
+ * so call wmk_ring_write_general().
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
@@ -140,8 +143,9 @@ wmk_ring_write_short(struct waymark_ring_set *set, const uint64_t *guard, uint64
 }
 
 /*
- * As wmk_ring_write_short(), for a record with a tail: `len` bytes of whole words (0..64), then `n` bytes at `tail`. If
- * is_text is set, a NUL follows the tail. The conditions of wmk_ring_write_short() apply, and n <= WMK_RING_TAIL_MAX.
+ * Write a record as wmk_ring_write_short() does, with a tail: `len` bytes of whole words (0..64), then `n` bytes at
+ * `tail`. If is_text is set, the function adds a NUL after the tail. The conditions of wmk_ring_write_short() apply,
+ * and n <= WMK_RING_TAIL_MAX.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,
@@ -186,9 +190,9 @@ wmk_ring_write_tail(struct waymark_ring_set *set, const uint64_t *guard, uint64_
 }
 
 /*
- * Write one record under a guard: it is committed only if *guard == expect inside the restartable sequence. `total`:
- * bytes recorded, including the NULs that TEXT fragments add. 0; -ENOSPC: lost and counted; -ESTALE: the guard has
- * changed, nothing is recorded or counted. Async-signal-safe. The caller preserves errno if necessary.
+ * Write one record under a guard: the record is committed only if *guard == expect inside the restartable sequence.
+ * `total`: number of recorded bytes, including the NULs that TEXT fragments add. 0; -ENOSPC: lost and counted; -ESTALE:
+ * the guard has changed, nothing is recorded or counted. Async-signal-safe. The caller preserves errno if necessary.
  */
 static inline __attribute__((always_inline)) int
 wmk_ring_write(struct waymark_ring_set *set, const uint64_t *guard, uint64_t expect, uint32_t id,

@@ -31,7 +31,7 @@ struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t numbe
 	return NULL;
 }
 
-/* Find an orphan with the same rings and the same record layout, and assign it to the connection. */
+/* Find an orphan channel with the same rings and the same record layout, and assign the orphan to the connection. */
 static struct wmk_channel *channel_adopt(struct wmk_conn *conn, const struct wmk_channel_msg *msg,
 					 const uint8_t uuid[16])
 {
@@ -139,7 +139,7 @@ static int channel_open(struct wmk_conn *conn, const struct wmk_channel_msg *msg
 	if (err < 0)
 		return wmk_error_add(err, "cannot map the rings of channel %u", msg->channel);
 	err = channel_make(conn, msg, set);
-	/* If the set was used before, stale recorders may still refer to the set, so it stays mapped. */
+	/* If the set was used before, stale recorders may still refer to the set, so the set stays mapped. */
 	if (err < 0)
 		wmk_ring_set_retire(set);
 	return err;
@@ -179,8 +179,8 @@ void wmk_channels_disown(struct wmk_conn *conn, bool keep)
 	wmk_for_each_channel(each)
 		n += each->endpoint == conn->endpoint;
 	/*
-	 * If there are too many channels, first remove orphans of earlier session daemons: the current session daemon
-	 * has not confirmed these orphans.
+	 * If there are too many channels, first remove orphans of earlier session daemons, which the current session
+	 * daemon has not confirmed.
 	 */
 	for (channel = wmk_tracer.channels; channel; channel = next) {
 		next = channel->next;
@@ -276,7 +276,7 @@ bool wmk_channels_remove_private(void)
 
 /* ── mapping memory ahead ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Whether the application records into the channel. Records of the helper thread need not be fast. */
+/* True if the application records into the channel. Records of the helper thread do not need a fast path. */
 static bool is_recorded_into(const struct wmk_channel *channel)
 {
 	return channel->enabled != channel->enabled_helpers;
@@ -291,9 +291,9 @@ static bool records_any(void)
 }
 
 /*
- * Whether the application, without its helper thread, has had page faults since the previous call. Recording into
- * memory that was not mapped ahead causes page faults. Rings that other applications fill must not wake an application
- * that does not record.
+ * True if the application, without its helper thread, has had page faults since the previous call. A record into memory
+ * that was not mapped ahead causes page faults. Rings that other applications fill must not wake an application that
+ * does not record.
  */
 static bool has_touched_new_memory(void)
 {
@@ -309,7 +309,7 @@ static bool has_touched_new_memory(void)
 	return has;
 }
 
-/* Bytes that all applications have written into the CPU rings. */
+/* Return the number of bytes that all applications have written into the CPU rings. */
 static uint64_t position_of(const struct wmk_channel *channel)
 {
 	uint64_t sum = 0;
@@ -320,7 +320,7 @@ static uint64_t position_of(const struct wmk_channel *channel)
 }
 
 /*
- * Map memory ahead in all rings that the application records into. Returns the largest number of bytes that were
+ * Map memory ahead in all rings into which the application records. Returns the largest number of bytes that were
  * written into one ring set since the previous call; *room: the size of a sub-buffer.
  */
 static uint64_t map_ahead_all(uint64_t *room)

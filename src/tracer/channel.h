@@ -7,9 +7,10 @@
  * - during system calls that require a process without helper thread;
  * - after a session daemon with the flag PERSIST has ended, until the next session daemon connects.
  *
- * Such an orphan belongs to the endpoint from which it was received: the endpoint of root's session daemon, or of the
- * user's. A session daemon of this endpoint adopts the orphan, recorder by recorder, by sending a channel with the same
- * ring set. libwaymark removes the recorders that the session daemon has not confirmed by its first DONE.
+ * An orphan channel belongs to the endpoint from which it was received: the endpoint of root's session daemon, or of
+ * the user's session daemon. A session daemon of this endpoint adopts the orphan, recorder by recorder: the session
+ * daemon sends a channel with the same ring set. libwaymark removes the recorders that the session daemon has not
+ * confirmed by its first DONE.
  *
  * All functions are called with the lock held.
  */
@@ -49,53 +50,56 @@ struct wmk_channel {
 	int64_t unused_ms;              /* the end of the grace period after the removal, by wmk_clock_ms() */
 };
 
-/* Lock held. The body must not remove the channel. */
+/* Lock held. The body of the loop must not remove the channel. */
 #define wmk_for_each_channel(channel) \
 	for (struct wmk_channel *channel = wmk_tracer.channels; channel; channel = channel->next)
 
-/* Find the channel of the connection with this number. NULL: none. */
+/* Find the channel with the number `number` in the connection. NULL: none. */
 struct wmk_channel *wmk_channel_find(const struct wmk_conn *conn, uint32_t number);
 /*
- * Handle CHANNEL: adopt the orphan with the same ring set, or create a channel. *fd is the memfd of the set; if the
- * channel keeps it, *fd becomes -1. Returns 0 or -errno with a cause chain.
+ * Handle the message CHANNEL: adopt the orphan with the same ring set, or create a channel. *fd is the memfd of the
+ * set; if the channel keeps it, *fd becomes -1. Returns 0 or -errno with a cause chain.
  */
 int wmk_channel_receive(struct wmk_conn *conn, const struct wmk_channel_msg *msg, int *fd);
 /* Remove the recorders of a channel, then the channel. */
 void wmk_channel_remove(struct wmk_channel *channel);
 /*
- * Before the connection closes: with `keep`, make its channels orphans, at most as many as one connection may have;
- * else remove them.
+ * Called before the connection closes: with `keep`, the channels of the connection become orphans, at most as many as
+ * one connection may have; otherwise, the channels are removed.
  */
 void wmk_channels_disown(struct wmk_conn *conn, bool keep);
-/* Whether the endpoint has orphans of an earlier session daemon, which the next session daemon may reattach. */
+/* True if the endpoint has orphans of an earlier session daemon, which the next session daemon may reattach. */
 bool wmk_channels_has_orphans(unsigned endpoint);
-/* Send RINGS: the ring sets of the previous session daemon. Returns 0 or -errno. */
+/* Send the message RINGS, with the ring sets of the previous session daemon. Returns 0 or -errno. */
 int wmk_channels_hand_back(struct wmk_conn *conn);
-/* After the first DONE of a connection: remove the recorders and orphans that the session daemon has not confirmed. */
+/*
+ * Called after the first DONE of a connection: remove the recorders and orphans that the session daemon has not
+ * confirmed.
+ */
 void wmk_channels_confirmed(struct wmk_conn *conn);
 /*
- * Remove the orphans of an endpoint, or of all endpoints if `endpoint` is WMK_ENDPOINTS. `persistent`: also remove
+ * Remove the orphans of an endpoint, or of all endpoints if `endpoint` is WMK_ENDPOINTS. With `persistent`, also remove
  * orphans that are kept for the next session daemon.
  */
 void wmk_orphans_remove(unsigned endpoint, bool persistent);
 /*
- * Forget the descriptors of sets. `close_them`: close the descriptors first. False: the descriptor table with these
- * descriptors no longer exists.
+ * Forget the descriptors of sets. `close_them`: close the descriptors first. `close_them` false: the descriptor table
+ * with these descriptors no longer exists.
  */
 void wmk_channels_forget_fds(bool close_them);
-/* In a forked child: remove the channels that belong to the parent only. Returns whether there were any. */
+/* In a forked child, remove the channels that belong to the parent only. Returns whether there were any. */
 bool wmk_channels_remove_private(void);
 
 /*
- * Map the memory that the application will write next. The helper thread calls this function again after the returned
- * time in ms. The period becomes shorter while the application fills the rings, and longer otherwise.
+ * Map the ring memory that the application will write next. The helper thread calls this function again after the
+ * returned time in ms. The returned time becomes shorter while the application fills the rings, and longer otherwise.
  *
- * Returns -1 if no mapping is needed until another event wakes the helper thread. So an idle application does not wake
- * up when other applications fill the rings. When recording resumes, the application has one page fault for each new
- * page.
+ * Returns -1 if no mapping is needed until another event wakes the helper thread. An idle application therefore does
+ * not wake up when other applications fill the rings. When recording resumes after that, the application has one page
+ * fault for each new page.
  *
- * `period` -1: the first call. Mapping begins 1 ms later, so a short program does not pay for mapping. Helper thread
- * only.
+ * `period` -1: the first call. The first mapping begins 1 ms later, so a short program does not map memory ahead.
+ * Helper thread only.
  */
 int wmk_channels_map_ahead(int period);
 

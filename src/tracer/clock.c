@@ -2,7 +2,7 @@
 /*
  * clock.c - load a clock plug-in and describe it to session daemons.
  *
- * A constructor loads the plug-in before the helper thread starts, because the helper thread does not call the loader.
+ * A constructor loads the plug-in before the helper thread starts, because the helper thread must not call the loader.
  * The plug-in stays loaded.
  */
 #include <stdio.h>

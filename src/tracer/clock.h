@@ -8,13 +8,14 @@
 #include "wire/wire.h"
 
 /*
- * Load the plug-in that WAYMARK_CLOCK_PLUGIN names, once. Without the variable, or after an error, no plug-in is used.
- * A constructor calls this function: the function uses the loader, which the helper thread must not call.
+ * Load the plug-in that the environment variable WAYMARK_CLOCK_PLUGIN names, once. Without the environment variable, or
+ * after an error, no plug-in is used. A constructor calls wmk_clock_plugin_load(), because the function uses the
+ * loader, which the helper thread must not call.
  */
 void wmk_clock_plugin_load(void);
-/* The clock function of the plug-in, or NULL. */
+/* Return the clock function of the plug-in, or NULL. */
 uint64_t (*wmk_clock_plugin_now(void))(void);
-/* Store the clock of the application in HELLO. */
+/* Store the description of the application's clock in the message HELLO. */
 void wmk_clock_describe(struct wmk_hello *hello);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* conn.c - see conn.h. Handles the messages of one session daemon (wire.h). */
+/* conn.c - see conn.h. The file handles the messages of one session daemon (wire.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static int send_hello(struct wmk_conn *conn)
 	return wmk_out_hello(&conn->out, &hello);
 }
 
-/* Accept only session daemons of root or of this user. */
+/* Accept only a session daemon of root or of this user. */
 static int check_peer(struct wmk_conn *conn)
 {
 	struct ucred peer;
@@ -126,15 +126,15 @@ int wmk_conn_announce(struct wmk_conn *conn)
 	int err = 0;
 
 	/*
-	 * The queue must not grow: a session daemon that does not read gets no announcement. When the session daemon
-	 * reads again, one announcement reports the current state.
+	 * The queue must not grow, so a session daemon that does not read receives no announcement. When the session
+	 * daemon reads again, one announcement reports the current state of the events.
 	 */
 	if (conn->sent_any && wmk_out_queued(&conn->out))
 		return 0;
 	/*
-	 * Announcements normally follow HELLO at once, so that the session daemon reads once. If the application has
-	 * orphans of this endpoint, announcements wait for WELCOME, and the application sends its orphans before the
-	 * announcements.
+	 * Announcements normally follow HELLO at once, so that the session daemon needs only one read. If the
+	 * application has orphans of this endpoint, announcements wait for WELCOME: the application sends its orphans
+	 * before the announcements.
 	 */
 	if ((!conn->welcomed && wmk_channels_has_orphans(conn->endpoint)) ||
 	    (conn->sent_any && conn->sent_batch == wmk_tracer.changes))
@@ -286,8 +286,8 @@ static int on_channel_gone(struct wmk_conn *conn, const void *body, size_t len)
 }
 
 /*
- * Takes ownership of `filter`. If the old or the new recorder has a filter, a new recorder replaces the old one, at the
- * same position in the chain.
+ * Takes ownership of `filter`. If the old or the new recorder has a filter, the new recorder replaces the old recorder
+ * at the same position in the chain.
  */
 static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, struct wmk_filter_block *filter)
 {
@@ -317,7 +317,10 @@ static int enable(struct wmk_channel *channel, struct wmk_event *event, uint32_t
 	return 0;
 }
 
-/* Replace the recorder of `from`, if the event has one, by a recorder of `channel` with the same filter. */
+/*
+ * If the event has a recorder of the channel `from`, replace this recorder by a recorder of `channel` with the same
+ * filter.
+ */
 static int move(struct wmk_channel *channel, struct wmk_event *event, uint32_t id, const struct wmk_channel *from)
 {
 	struct waymark_recorder *before = wmk_recorder_find(event, from), *e = wmk_recorder_find(event, channel);
@@ -442,7 +445,7 @@ static int on_refused(struct wmk_conn *conn, const void *body, size_t len)
 	return -ECONNREFUSED;
 }
 
-/* Returns 0; -EPROTO, -ECONNREFUSED: close the connection; other errors concern this message only. */
+/* Returns 0; -EPROTO, -ECONNREFUSED: the caller closes the connection; other errors concern this message only. */
 static int handle_frame(struct wmk_conn *conn, const struct wmk_frame *frame, const void *body, int *fd)
 {
 	if (!conn->welcomed && frame->type != WMK_MSG_WELCOME && frame->type != WMK_MSG_REFUSED &&

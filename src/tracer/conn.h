@@ -4,7 +4,7 @@
  * Only helper_thread.c and endpoint.c call these functions.
  *
  * The caller of wmk_conn_input() holds the lock, because messages of the session daemon change chains of recorders. The
- * caller patches the sites afterwards, once for all messages.
+ * caller patches the sites after wmk_conn_input(), once for all messages.
  */
 #ifndef WMK_TRACER_CONN_H
 #define WMK_TRACER_CONN_H
@@ -47,36 +47,44 @@ struct wmk_conn {
 	struct wmk_in in;
 };
 
-/* Connect and queue HELLO. Returns 0 or -errno; -ECONNREFUSED, -ENOENT: no session daemon is running. */
+/* Connect and queue HELLO. Returns 0 or -errno; -ECONNREFUSED and -ENOENT mean that no session daemon is running. */
 int wmk_conn_open(struct wmk_conn *conn, const char *path, unsigned endpoint);
 /*
- * Close the connection. `keep`: the channels of the connection stay active, as orphans that a later connection may
+ * Close the connection. With `keep`, the channels of the connection stay active, as orphans that a later connection may
  * adopt. Lock held.
  */
 void wmk_conn_close(struct wmk_conn *conn, bool keep);
 /*
- * Announce events that were added or removed since the last announcement. After the first announcement, does nothing
- * while `out` has queued data. Returns 0 or -errno. Lock held.
+ * Announce events that were added or removed since the last announcement. After the first announcement, the function
+ * does nothing while `out` has queued data. Returns 0 or -errno. Lock held.
  */
 int wmk_conn_announce(struct wmk_conn *conn);
-/* Report events that cannot be traced, and constructors that stopped waiting. Returns 0 or -errno. Lock held. */
-int wmk_conn_report_problems(struct wmk_conn *conn);
-/* Receive and handle messages. Returns 0, or -errno: close the connection. Lock held. */
-int wmk_conn_input(struct wmk_conn *conn);
-/* Whether to read from the connection. False while the session daemon leaves too many answers unread. */
-bool wmk_conn_may_read(const struct wmk_conn *conn);
 /*
- * Send the queued data, then an announcement that this data has delayed. Returns 1: all sent, 0: data is left, -errno.
+ * Report events that cannot be traced, and constructors that stopped waiting for a session daemon. Returns 0 or -errno.
  * Lock held.
  */
+int wmk_conn_report_problems(struct wmk_conn *conn);
+/* Receive and handle messages. Returns 0, or -errno if the caller must close the connection. Lock held. */
+int wmk_conn_input(struct wmk_conn *conn);
+/*
+ * True if the helper thread may read from the connection. False while the session daemon has too many unread answers.
+ */
+bool wmk_conn_may_read(const struct wmk_conn *conn);
+/*
+ * Send the queued data, then send the announcement that the queued data has delayed. Returns 1 if all data was sent, 0
+ * if data is left, or -errno. Lock held.
+ */
 int wmk_conn_flush(struct wmk_conn *conn);
-/* Queue UNRECORDED: why records are missing. `channel`: UINT32_MAX for all. Returns 0 or -errno. */
+/*
+ * Queue the message UNRECORDED, which reports why records are missing. `channel`: UINT32_MAX for all. Returns 0 or
+ * -errno.
+ */
 int wmk_conn_unrecorded(struct wmk_conn *conn, enum wmk_unrecorded reason, int err, uint32_t channel);
-/* Report that the process changes its user, before the connection is closed. Lock held. */
+/* Before the connection is closed, report that the process changes its user. Lock held. */
 void wmk_conn_report_user_change(struct wmk_conn *conn);
-/* Connect to the session daemon at `path`, report why there is no helper thread, and disconnect. */
+/* Connect to the session daemon at `path`, report why the application has no helper thread, and disconnect. */
 void wmk_conn_report_once(const char *path, enum wmk_unrecorded reason, int err);
-/* Answer SYNC after all changes have taken effect. */
+/* Answer the message SYNC after all changes have taken effect. */
 int wmk_conn_synced(struct wmk_conn *conn);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the context fields that a channel can add to each record. A new context field needs a line of
- * schema/contexts.def, and a function and a line of the table here.
+ * context.c - the context fields that a channel can add to each record. A new context field needs a line in
+ * schema/contexts.def, and a function and a line of the table in this file.
  *
- * The functions run on the recording path, also in signal handlers. A value that costs a system call is queried once
- * and cached, per process or in initial-exec thread-local storage. The name of a thread is read at its first record. A
- * later change (prctl(PR_SET_NAME), pthread_setname_np()) is not noticed, because checking it would cost a system call
- * for every record. The name is read again after exec() and in each new thread.
+ * The functions of context fields run on the recording path, also in signal handlers. A value that costs a system call
+ * is queried once and cached, per process or in initial-exec thread-local storage. The name of a thread is read at the
+ * first record of the thread. The library does not detect a later change of the name (prctl(PR_SET_NAME),
+ * pthread_setname_np()), because a check would cost a system call for every record. The name is read again after exec()
+ * and in each new thread.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
  * dlopen_check.c - see dlopen_check.h. A constructor that runs in dlopen() must not wait.
  *
  * The loader does not report how a module was loaded. The modules that are loaded with the program are the executable
- * and the closure of its DT_NEEDED entries. Modules of LD_PRELOAD count as loaded by dlopen(): their constructors do
- * not wait.
+ * and the closure of the executable's DT_NEEDED entries. Modules of LD_PRELOAD count as loaded by dlopen(), so the
+ * constructors of these modules do not wait.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -57,7 +57,7 @@ static bool needs(const struct link_map *map, const struct link_map *wanted)
 	return false;
 }
 
-/* Whether `wanted` is `first`, or is in the closure of the DT_NEEDED entries of `first`. */
+/* True if `wanted` is `first`, or is in the closure of the DT_NEEDED entries of `first`. */
 static bool is_needed(const struct link_map *first, const struct link_map *wanted)
 {
 	const struct link_map *in[OBJECTS_MAX] = { first };

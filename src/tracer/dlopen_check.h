@@ -7,7 +7,10 @@
 
 #include <waymark/detail/abi.h>
 
-/* Returns true for a module that was loaded with the program. Calls the loader, so the lock must not be held. */
+/*
+ * Returns true for a module that was loaded with the program. The function calls the loader, so the caller must not
+ * hold the lock.
+ */
 bool wmk_module_is_initial(const struct waymark_module *module);
 
 #endif

@@ -19,7 +19,7 @@
 #define RETRY_MAX_MS 60000
 
 /*
- * The directory is determined again before each attempt: the directory of a user below /run/user may be created after
+ * The directory is determined before each attempt, because the directory of a user below /run/user may be created after
  * the application has started.
  */
 static void find_dir(struct wmk_endpoint *endpoint)
@@ -87,21 +87,21 @@ bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now)
 	return endpoint->dir[0] && endpoint->conn.sock < 0 && now >= endpoint->retry_at;
 }
 
-/* The delay that follows the delay `ms` (0: no delay yet). Delays double, from `least` to `most`. */
+/* Return the delay that follows the delay `ms` (0: no delay yet). The delays double, from `least` to `most`. */
 static int32_t next_delay(int32_t ms, int32_t least, int32_t most)
 {
 	ms = ms ? 2 * ms : least;
 	return ms < most ? ms : most;
 }
 
-/* The time of the next attempt if no FIFO reports a new session daemon. */
+/* Return the time of the next connection attempt if no FIFO reports a new session daemon. */
 static int64_t retry_later(struct wmk_endpoint *endpoint, int64_t now)
 {
 	endpoint->retry_ms = next_delay(endpoint->retry_ms, RETRY_MIN_MS, RETRY_MAX_MS);
 	return now + endpoint->retry_ms;
 }
 
-/* Open the FIFO again: it then reports only session daemons that start after the next connection attempt. */
+/* Open the FIFO again, so that the FIFO reports only session daemons that start after the next connection attempt. */
 static void open_fifo(struct wmk_endpoint *endpoint)
 {
 	wmk_endpoint_close(endpoint);
@@ -161,9 +161,10 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now)
 {
 	const struct wmk_conn *conn = &endpoint->conn;
 	/*
-	 * The connection is over if the session daemon refused the application, or accepted it and has ended. The FIFO
-	 * then reports the next session daemon. If the session daemon refused with EMFILE or closed the connection
-	 * without an answer, it had no room for the application.
+	 * The connection is over if the session daemon refused the application, or if the session daemon accepted the
+	 * application and has ended. After that, the FIFO reports the next session daemon. If the session daemon
+	 * refused the application with EMFILE, or closed the connection without an answer, the session daemon had no
+	 * room for the application.
 	 */
 	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
 

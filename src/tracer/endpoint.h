@@ -30,31 +30,31 @@ struct wmk_endpoint {
 };
 
 /*
- * Find the possible endpoint with this index; false past the last. With WAYMARK_RUNDIR only one endpoint is possible.
- * For a set-user-ID program, only root's endpoint is possible.
+ * Find the possible endpoint with the index `index`; returns false after the last endpoint. With WAYMARK_RUNDIR, only
+ * one endpoint is possible. For a set-user-ID program, only root's endpoint is possible.
  */
 bool wmk_endpoint_find(unsigned index, struct wmk_endpoint *endpoint);
-/* Whether the socket of a session daemon exists at the endpoint. The socket may exist without a listening process. */
+/* True if the socket of a session daemon exists at the endpoint. The socket may exist without a listening process. */
 bool wmk_endpoint_has_socket(const struct wmk_endpoint *endpoint);
-/* Whether the next connection attempt is due. */
+/* True if the next connection attempt is due. */
 bool wmk_endpoint_is_due(const struct wmk_endpoint *endpoint, int64_t now);
 /* Open the FIFO and connect. Returns whether it is connected. Lock held. */
 bool wmk_endpoint_connect(struct wmk_endpoint *endpoint, int64_t now);
 /* Close a connection that has failed, and schedule the next attempt. Lock held. */
 void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now);
-/* Handle a report of the FIFO: a session daemon has started. Lock held. */
+/* Called when the FIFO reports that a session daemon has started. Lock held. */
 void wmk_endpoint_notified(struct wmk_endpoint *endpoint);
 /*
- * Check whether a session daemon that has not answered yet can answer. Sets conn.unresponsive. The function checks the
- * session daemon every 100 ms, until `until_ms` after the connection was made.
+ * Check whether a session daemon that has not answered yet is able to answer. Sets conn.unresponsive. The function
+ * checks the session daemon every 100 ms, until `until_ms` after the connection was made.
  */
 void wmk_endpoint_check_peer(struct wmk_endpoint *endpoint, int64_t now, int64_t until_ms);
 /*
- * Whether the session daemon records the state dump of applications that start. Reads the hint of the session daemon in
- * the runtime directory; true without a hint.
+ * True if the session daemon records the state dump of applications that start. The function reads the hint of the
+ * session daemon in the runtime directory, and returns true without a hint.
  */
 bool wmk_endpoint_wants_dump(const struct wmk_endpoint *endpoint);
-/* Report to all possible endpoints why there is no helper thread to connect. */
+/* Report to all possible endpoints why the application has no helper thread. */
 void wmk_endpoints_report(enum wmk_unrecorded reason, int err);
 /* Close the FIFO. */
 void wmk_endpoint_close(struct wmk_endpoint *endpoint);

@@ -7,20 +7,22 @@
  *                        └─ otherwise; a check that fails; an abort ──► waymark_record() (record.c) ──jmp──► site
  *
  * rax: descriptor, rdx: words, rcx: references, r11: the address at which the site continues. waymark_enter() clobbers
- * these four registers and the vector registers. It preserves the red zone of the site and all other registers.
+ * these four registers and the vector registers. waymark_enter() preserves the red zone of the site and all other
+ * registers.
  *
- * The sequence reads all its inputs (CPU, position, slot, time) after its begin. After an abort, waymark_record()
- * starts again and uses no value that was computed here. Before its first store, the sequence checks in this order:
+ * The restartable sequence reads all its inputs (CPU, position, slot, time) after its begin. After an abort,
+ * waymark_record() starts again, without the values that waymark_enter() has computed. Before its first store, the
+ * sequence checks in this order:
  * - the CPU has a ring;
  * - (T4) the guard holds;
  * - the record fits into the open sub-buffer;
  * - the time is less than 2^27 cycles after the time of the last record, and not before the reader's floor.
  *
- * After these checks, the sequence writes header, payload, slot (D), and the commit (A), as in
- * ring/arch/x86_64/commit.h. A process without restartable sequences never runs this code: its recorders are not
- * `direct`.
+ * After these checks, the sequence writes the header, the payload and the slot (D), and makes the commit (A), as in
+ * ring/arch/x86_64/commit.h. A process without restartable sequences never runs this code, because its recorders are
+ * not `direct`.
  *
- * Labels: 1 begin of the sequence, 2 after the commit, 4 abort.
+ * Assembler labels: 1 is the begin of the sequence, 2 is after the commit, 4 is the abort handler.
  */
 #if defined(__x86_64__)
 #include "tracer/enter.h"
@@ -31,7 +33,7 @@
 #define WINDOW(n)
 #endif
 
-/* A build with test points arms its windows here (ring/window.h). */
+/* A build with test points arms its test windows at this place (ring/window.h). */
 	.macro count_window
 #ifdef WMK_TESTPOINTS
 	.irp reg, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11, rbp
@@ -53,8 +55,8 @@
 	.endm
 
 /*
- * Begin the sequence. In: rdx: set, rdi: recorder, r8: its generation. Out: rcx: view, r8: control, r9: position,
- * xmm6: set.
+ * Begin the sequence. Input: rdx is the set, rdi is the recorder, r8 is the generation of the recorder. Output: rcx is
+ * the view, r8 is the control block, r9 is the position, xmm6 is the set.
  */
 	.macro begin out
 	.pushsection __rseq_cs, "aw"
@@ -83,8 +85,8 @@
 	.endm
 
 /*
- * Time, slot, header. In: rax: end of the record, rcx: view, rdx: set. Out: rax: time, rdx: 0 or 3, the offset of the
- * current slot in words, r10: address of the record in the ring.
+ * Time, slot, header. Input: rax is the end of the record, rcx is the view, rdx is the set. Output: rax is the time,
+ * rdx is the offset of the current slot in words (0 or 3), r10 is the address of the record in the ring.
  */
 	.macro stamp_time out
 	cmpq SET_RING + VIEW_LIMIT(%rcx), %rax
@@ -112,7 +114,7 @@
 	WINDOW(0)
 	.endm
 
-/* Copy `rdi` bytes from rsi to r10 + 4, in whole words, the last one first. */
+/* Copy `rdi` bytes from rsi to r10 + 4 in whole words, from the last word to the first. */
 	.macro copy_run
 	decl %edi
 	andl $-8, %edi
@@ -122,7 +124,7 @@
 	jns 10b
 	.endm
 
-/* Write the slot that is not the current one, and commit. r9: end of the record. */
+/* Write the slot that is not the current slot, and commit the record. r9: end of the record. */
 	.macro commit
 	WINDOW(1)
 	movq CTL_SLOT + SLOT_RECORDS(%r8, %rdx, 8), %rcx
@@ -137,7 +139,7 @@
 	movq %r9, CTL_WRITE_POS(%r8)                    /* (A) */
 2:
 #ifdef WMK_RSEQ_CLEAR
-	/* In a static library nothing keeps the text mapped after dlclose(): clear the descriptor. */
+	/* In a static library, the text can be unmapped by dlclose(), so clear the pointer to the descriptor. */
 	movq __rseq_offset@GOTPCREL(%rip), %rcx
 	movq (%rcx), %rcx
 	movq $0, %fs:8(%rcx)
@@ -222,8 +224,8 @@ waymark_enter:
 /* ── context fields from the cache of the thread ────────────────────────────────────────────────────────── */
 
 /*
- * Check that the cache has the context fields of this recorder. r11: wmk_thread, relative to fs. Out: rax: end of
- * context fields and run.
+ * Check that the context cache has the context fields of the recorder. r11: wmk_thread, relative to fs. Output: rax is
+ * the end of the context fields and the run.
  */
 	.macro check_ctx_cache out
 	movzbl RECORDER_CTX_WORDS(%rdi), %r10d
@@ -370,7 +372,10 @@ waymark_enter:
 	commit
 	.endm
 
-/* r10: event, rdx: set, rcx: references, rsi: words. A length is read once, because the text may change meanwhile. */
+/*
+ * r10: event, rdx: set, rcx: references, rsi: words. The length of a text is read once, because the text may change
+ * during the record.
+ */
 .Ltail:
 	movq %rcx, %xmm5
 	movq %rsi, %xmm7
@@ -414,7 +419,7 @@ waymark_enter:
 
 /*
  * Measure up to 63 bytes with aligned loads. Each load contains at least one byte of the text, so the loads access only
- * pages of the text.
+ * pages that contain a part of the text.
  */
 .Ltext:
 	pxor %xmm1, %xmm1
@@ -481,7 +486,7 @@ waymark_enter:
 
 /* ── general path ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Call a C function with the arguments in registers, then continue at the site. */
+/* Call a C function with its arguments in registers, then continue at the site. */
 	.macro call_and_leave function
 	.cfi_remember_state
 	save rbp

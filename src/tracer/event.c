@@ -2,9 +2,9 @@
 /*
  * event.c - the events of this process: descriptors with the same provider, name and fields are one event.
  *
- * A hash table has the names (provider:name). A name usually has one event. A name has several events if libraries
- * declare the name with different fields. Names and events are never freed, so loading a library again needs no more
- * memory.
+ * A hash table contains the event names (provider:name). A name usually has one event. A name has several events if
+ * libraries declare the same name with different fields. Names and events are never freed, so a library that is loaded
+ * again needs no more memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ struct wmk_name *wmk_name_get(const char *provider, const char *event, bool make
 	return name;
 }
 
-/* Append to an array; its capacity doubles. */
+/* Append an element to an array; when the array is full, its capacity doubles. */
 static int append(void *array, uint32_t *n, uint32_t *cap, const void *element)
 {
 	void ***at = array;

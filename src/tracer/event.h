@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * event.h - the events of this process, and their names. All functions need the lock; the recording path reads some
- * members without it.
+ * members without the lock.
  */
 #ifndef WMK_TRACER_EVENT_H
 #define WMK_TRACER_EVENT_H
@@ -14,7 +14,7 @@
 #include "schema/schema.h"
 #include "tracer/compiler.h"
 
-/* Operations by which the recording path converts (words, refs) to fragments. */
+/* Operations by which the recording path converts words and references to fragments of a record. */
 enum wmk_op_kind {
 	WMK_OP_RUN,        /* `bytes` of scalars, staged in `words` whole words */
 	WMK_OP_ZERO,       /* one byte 0: field `msg` of a text event, which the application does not stage */
@@ -43,8 +43,8 @@ struct wmk_event_ref {
 struct waymark_recorder;
 
 /*
- * An event: all descriptors with the same provider, name and fields. Never freed: a library that is loaded again finds
- * its event here, and a recording thread may hold a pointer to it for an unlimited time.
+ * An event stands for all descriptors with the same provider, name and fields. An event is never freed: a library that
+ * is loaded again uses its old event, and a recording thread may keep a pointer to the event for an unlimited time.
  */
 struct wmk_event {
 	uint16_t n_ops;
@@ -84,7 +84,10 @@ struct wmk_event {
 	uint32_t untraceable_serial;            /* ... and its serial number among such events, from 1 */
 };
 
-/* All events of one provider:name. The sites of wm_enabled() are enabled if one of these events is enabled. */
+/*
+ * All events with the same provider:name. The sites of wm_enabled() are enabled if at least one event of the name is
+ * enabled.
+ */
 struct wmk_name {
 	struct wmk_name *next;          /* in the hash bucket */
 	uint64_t hash;
@@ -95,8 +98,8 @@ struct wmk_name {
 };
 
 /*
- * Return the event of `desc`; create it if necessary. NULL: the descriptor is invalid, or out of memory; the cause
- * chain has the reason.
+ * Return the event of `desc`, and create the event if necessary. Returns NULL if the descriptor is invalid or no memory
+ * is available; the cause chain has the reason.
  */
 struct wmk_event *wmk_event_get(struct waymark_desc *desc);
 struct wmk_name *wmk_name_get(const char *provider, const char *name, bool make);
@@ -105,7 +108,7 @@ int wmk_event_add_site(struct wmk_event *event, const struct waymark_site *site)
 int wmk_name_add_guard(struct wmk_name *name, const struct waymark_site *site);
 /*
  * Remove a descriptor. The removal of the last descriptor also removes all recorders of the event. The event itself
- * stays, for a library that is loaded again.
+ * stays, because the library may be loaded again.
  */
 void wmk_event_drop_desc(struct wmk_event *event, struct waymark_desc *desc);
 

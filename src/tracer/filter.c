@@ -27,7 +27,7 @@ static size_t block_bytes(uint32_t capacity)
 	return (bytes + 63) & ~(size_t)63;
 }
 
-/* Map new blocks, which are never unmapped. */
+/* Map memory for new blocks; blocks are never unmapped. */
 static int more_blocks(unsigned class)
 {
 	const uint32_t capacity = FIRST_CAPACITY << 2 * class;
@@ -78,7 +78,7 @@ void wmk_filter_block_free(struct wmk_filter_block *block)
 	free_blocks[class] = block;
 }
 
-/* Copy by stores of single words: a recording thread may still read the previous content of the block. */
+/* Copy by stores of single words, because a recording thread may still read the previous content of the block. */
 static void store(void *to, const void *from, size_t bytes)
 {
 	uint64_t *at = to, word;
@@ -132,7 +132,7 @@ static unsigned scalar_bits(const struct wmk_type *type)
 	return type->kind == WMK_TYPE_BOOL ? 8 : type->width;
 }
 
-/* Set the memory layout of a scalar. */
+/* Set the location of a scalar in memory. */
 static int scalar_location(const struct wmk_type *type, struct wmk_filter_location *place)
 {
 	const unsigned bits = scalar_bits(type);
@@ -154,8 +154,8 @@ static bool is_staged(const struct wmk_type *type)
 }
 
 /*
- * Find the field `number` in the words or the references, in the layout of abi.h. The field `msg` of a text event has
- * no location: its value is 0.
+ * Find the field with the index `number` in the words or in the references, in the layout of abi.h. The field `msg` of
+ * a text event has no location, and its value is 0.
  */
 static void find(const struct wmk_event *event, uint32_t number, bool *is_msg, uint32_t *at, uint16_t *ref)
 {

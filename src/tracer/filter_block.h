@@ -44,7 +44,7 @@ struct wmk_filter_block {
 	struct wmk_filter_insn insns[]; /* `capacity`; followed by as many bytes for the pool, then the branches */
 };
 
-/* Branches that fit into a block (filter_table.h). */
+/* Return the maximum number of branches that fit into a block (filter_table.h). */
 static inline uint32_t wmk_filter_branches_max(uint32_t capacity)
 {
 	return capacity < WMK_FILTER_BRANCHES_MAX ? capacity : WMK_FILTER_BRANCHES_MAX;

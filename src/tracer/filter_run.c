@@ -12,7 +12,7 @@
 #include "tracer/filter_block.h"
 #include "tracer/filter_run.h"
 
-/* Limit of compared text: no channel records a longer string. */
+/* Limit of a compared text: no channel records a longer string. */
 #define TEXT_MAX 65536u
 
 struct filter_run {
@@ -61,13 +61,16 @@ static inline uint64_t scalar(const void *from, struct wmk_filter_location place
 	return value;
 }
 
-/* The operation of the event for a reference; NULL if there is no such reference. */
+/* Return the operation of the event for the reference `ref`, or NULL if the reference does not exist. */
 static const struct wmk_op *op_of(const struct wmk_event *event, unsigned ref)
 {
 	return ref < event->n_refs ? &event->ops[event->refs[ref].op] : NULL;
 }
 
-/* Load an element. Returns false if the element does not exist. A NULL array is recorded as zeros. */
+/*
+ * Load an element. Returns false if the array element does not exist. A NULL array is treated as zeros, as it is
+ * recorded.
+ */
 static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_location place,
 		    uint64_t *value)
 {
@@ -84,7 +87,7 @@ static bool element(const struct wmk_event *event, const struct waymark_ref *ref
 	return true;
 }
 
-/* Find the text of a reference with the rules of record.c, but without the limit of the channel. */
+/* Find the text of a reference by the rules of record.c, but without the limit of the channel. */
 static bool text(const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,
 		 struct wmk_filter_location place, struct wmk_filter_text *is)
 {
@@ -183,8 +186,8 @@ static inline int run_block(const struct wmk_filter_block *block, const struct w
 }
 
 /*
- * Run with floating-point exceptions masked: the application may have enabled SIGFPE, or may test the exception flags
- * later.
+ * Run the filter with floating-point exceptions masked, because the application may have enabled SIGFPE, or may test
+ * the exception flags later.
  */
 static __attribute__((noinline)) int run_with_fp_masked(const struct wmk_filter_block *block,
 							const struct wmk_event *event, const uint64_t *words,

@@ -9,8 +9,9 @@
 #include "tracer/filter.h"
 
 /*
- * Evaluate a filter. Returns 1: the record is accepted; 0: rejected; -ESTALE: the recorder `e` has been reused since
- * generation `gen`. Any thread; async-signal-safe. Raises no floating-point exception in the application.
+ * Evaluate a filter. Returns 1 if the filter accepts the record, 0 if it rejects the record, -ESTALE if the recorder
+ * `e` has been reused since generation `gen`. Any thread; async-signal-safe. The function raises no floating-point
+ * exception in the application.
  */
 int wmk_filter_accepts(const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
 		       const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs,

@@ -6,7 +6,7 @@
 
 /* ── bounds ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An interval of 64-bit values that may wrap around: `span` + 1 values from `low` on, or none. */
+/* An interval of 64-bit values that may wrap around: `span` + 1 values from `low` upward, or no value. */
 struct arc {
 	uint64_t low, span;
 	bool is_empty;
@@ -43,9 +43,9 @@ static bool arc_of_comparison(unsigned op, uint64_t value, struct arc *arc)
 }
 
 /*
- * Restrict the interval to the values that a number of `bits` (< 64) can have, from `least` on. The result is a single
- * interval modulo 2^bits. If the 64-bit interval wraps around, its second part begins at `least`. Modulo 2^bits,
- * `least` follows the end of the first part, so the result has no gap.
+ * Restrict the interval to the values that a number of `bits` (< 64) bits can have, from `least` upward. The result is
+ * a single interval modulo 2^bits. If the 64-bit interval wraps around, the second part of the interval begins at
+ * `least`. Modulo 2^bits, `least` follows the end of the first part, so the result has no gap.
  */
 static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, uint64_t *low, uint64_t *count)
 {
@@ -65,14 +65,14 @@ static void arc_of_number(const struct arc *arc, unsigned bits, uint64_t least, 
 
 /* ── branches ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A target of a branch is the number of another branch, or one of these two results of the filter. */
+/* A target of a branch is the number of another branch, or REFUSED or WANTED, the two results of a filter. */
 #define REFUSED 254u
 #define WANTED 255u
 
 /*
- * A branch before it is packed. The members have the meanings of those in struct wmk_filter_branch, with two
+ * A branch in the form before it is packed. The members have the same meanings as in struct wmk_filter_branch, with two
  * differences. `yes` and `no` are the numbers of branches. In a branch of kind WMK_BRANCH_NUMBER, `low` and `count`
- * have the bounds in their high bits.
+ * contain the bounds in their high bits.
  */
 struct branch {
 	uint64_t low, count, operand;
@@ -98,7 +98,7 @@ static bool calculates(unsigned op)
 	return op >= WMK_FILTER_ADD && op <= WMK_FILTER_SHR_U;
 }
 
-/* Whether the instruction compares a value with a constant. */
+/* True if the instruction compares a value with a constant. */
 static bool compares(const struct wmk_filter_insn *insn)
 {
 	struct arc arc;
@@ -116,8 +116,8 @@ static void swap(struct branch *branch)
 }
 
 /*
- * Set the eight bytes to read: a staged word; or, for a number across two words, the eight bytes that end with the
- * number.
+ * Set the eight bytes that the branch reads: a staged word or, for a number that extends over two words, the eight
+ * bytes that end with the number.
  */
 static bool set_number(const struct table_maker *m, unsigned input, struct branch *branch)
 {
@@ -138,8 +138,8 @@ static bool set_number(const struct table_maker *m, unsigned input, struct branc
 }
 
 /*
- * Find the operation with a constant that computes register `reg` for `insn`: the last instruction before `insn` that
- * writes `reg`. -1: no such instruction, or a jump bypasses it.
+ * Find the operation with a constant that computes register `reg` for the instruction `insn`: the last instruction
+ * before `insn` that writes `reg`. -1: no such instruction, or a jump bypasses it.
  */
 static int operation_before(const struct table_maker *m, uint32_t insn, unsigned reg)
 {
@@ -173,8 +173,8 @@ static bool set_value(const struct table_maker *m, uint32_t i, struct branch *br
 }
 
 /*
- * Set the values for which the comparison is true. If the comparison is true for all values, the targets of the branch
- * are swapped, and no value is set.
+ * Set the bounds of the values for which the comparison is true. If the comparison is true for all values, the targets
+ * of the branch are swapped, and the branch matches no value.
  */
 static bool set_bounds(const struct wmk_filter_insn *insn, struct branch *branch)
 {
@@ -200,7 +200,7 @@ static bool set_bounds(const struct wmk_filter_insn *insn, struct branch *branch
 	return true;
 }
 
-/* Set a text without \, NUL and *, except a * at its end. */
+/* Set the text of a branch; the text has no \ and no NUL, and a * only at its end. */
 static bool set_text(const struct table_maker *m, const struct wmk_filter_insn *insn, struct branch *branch)
 {
 	const struct wmk_filter_location *place = &m->places[insn->a];
@@ -254,7 +254,7 @@ static bool make_branches(struct table_maker *m, struct branch_table *table, uin
 		} else if (calculates(insn->op)) {
 			/*
 			 * The operand is a constant, and only the operand decides whether the operation has a result: a
-			 * division by 0 has none.
+			 * division by 0 has no result.
 			 */
 			if (insn->b != WMK_FILTER_IMMEDIATE ||
 			    !wmk_filter_calculate(insn->op, 1, insn->value.u, &result))
@@ -271,7 +271,7 @@ static bool make_branches(struct table_maker *m, struct branch_table *table, uin
 	return true;
 }
 
-/* Remove the branches before the first one that the program executes. */
+/* Remove the branches before the first branch that the program executes. */
 static void drop_before(struct branch_table *table, uint8_t first)
 {
 	table->n -= first;
@@ -315,8 +315,8 @@ static bool is_of_one_field(const struct branch_table *table)
 }
 
 /*
- * Replace the table by one branch that gives every record the result `answer`: no value is within the bounds of this
- * branch.
+ * Replace the table by one branch that gives every record the result `answer`, because no value is within the bounds of
+ * this branch.
  */
 static void set_constant(struct branch_table *table, uint8_t answer)
 {
@@ -324,7 +324,7 @@ static void set_constant(struct branch_table *table, uint8_t answer)
 	table->branches[0] = (struct branch){ .kind = WMK_BRANCH_NUMBER, .yes = WANTED, .no = answer };
 }
 
-/* Store the bounds of all branches, sorted, without duplicates. Returns their number. */
+/* Store the bounds of all branches, sorted and without duplicates. Returns their number. */
 static uint32_t bounds_of(const struct branch_table *table, uint64_t *cuts)
 {
 	uint32_t n = 0, kept = 0;
@@ -341,8 +341,9 @@ static uint32_t bounds_of(const struct branch_table *table, uint64_t *cuts)
 }
 
 /*
- * Merge the branches. The bounds divide the values of the field into intervals; each is accepted or rejected as a
- * whole. Adjacent accepted intervals are joined. The result replaces the table if it has fewer branches.
+ * Merge the branches. The bounds divide the values of the field into intervals, and each interval is accepted or
+ * rejected as a whole. Adjacent accepted intervals are joined. The merged branches replace the table if there are fewer
+ * of them.
  */
 static void merge(struct branch_table *table)
 {

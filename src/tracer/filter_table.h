@@ -8,15 +8,15 @@
  *                                                1: (b & 7) in [.., 1] ? 2        : rejected
  *                                                2: name starts with x ? accepted : rejected
  *
- * Comparisons of one field with neighbouring constants are merged. If the table has a single branch, which compares a
- * field without an operation, the recorder itself stores the comparison (struct wmk_filter_quick). The interpreter
- * (filter_run.c) handles all other patterns: doubles, context fields, elements, byte-swapped numbers, comparisons of
- * two fields.
+ * Comparisons of one field with neighbouring constants are merged into one branch. If the table has a single branch
+ * that compares a field without an operation, the recorder itself stores the comparison (struct wmk_filter_quick). The
+ * interpreter (filter_run.c) handles all other programs, for example with doubles, context fields, elements,
+ * byte-swapped numbers, or comparisons of two fields.
  *
- * A block may be reused for another filter while a thread follows its table (filter.h). So the thread reads branches by
- * relaxed loads of whole words. The memory of the branches is never used for anything else, and is zero ("rejected") at
- * first. So every value that a thread reads leads to a result or to a later branch of the block. Offsets that a branch
- * contains are checked against the event and the pool.
+ * A block may be reused for another filter while a thread follows the table in the block (filter.h). So the thread
+ * reads the branches by relaxed loads of whole words. The memory of the branches is never used for other data, and
+ * initially contains zeros ("rejected"). So every value that the thread reads leads to a result or to a later branch of
+ * the block. The thread checks the offsets in a branch against the event and the pool.
  */
 #ifndef WMK_TRACER_FILTER_TABLE_H
 #define WMK_TRACER_FILTER_TABLE_H
@@ -37,9 +37,9 @@ enum wmk_filter_branch_kind {
 };
 
 /*
- * A number is within bounds as in struct wmk_filter_quick. A 64-bit result is within bounds if `result - low < count`.
- * `operand` is the mask, the operand of the operation, or the offset of a text in the pool with its length from bit 32
- * on.
+ * A number is within the bounds of a branch under the same condition as in struct wmk_filter_quick. A 64-bit result of
+ * an operation is within the bounds if `result - low < count`. `operand` is the mask, the operand of the operation, or
+ * the offset of a text in the pool with the length of the text from bit 32 upward.
  */
 struct wmk_filter_branch {
 	uint64_t low, count;
@@ -68,22 +68,22 @@ _Static_assert(sizeof(struct wmk_filter_branch) == 4 * sizeof(uint64_t), "read w
 #define WMK_BRANCH_RIGHT(what) ((what) >> 56 & 63)
 #define WMK_BRANCH_SIGNED (UINT64_C(1) << 63)
 
-/* The table of a program, before wmk_filter_bind() fills a block with it. */
+/* The table of a filter program, before wmk_filter_bind() copies the table into a block. */
 struct wmk_filter_table {
 	uint32_t n;                /* 0: the interpreter runs the program */
 	bool is_short;             /* all are WMK_BRANCH_NUMBER */
 	struct wmk_filter_branch branches[WMK_FILTER_BRANCHES_MAX];
 };
 
-/* Make the table of a verified program. `places` are the locations of the program's inputs in the event. */
+/* Make the table of a verified filter program. `places` are the locations of the program's inputs in the event. */
 void wmk_filter_table_make(const struct wmk_event *event, const struct wmk_filter_location *places,
 			   const struct wmk_filter_program *program, struct wmk_filter_table *table);
 
 /* ── on the recording path ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Compare a text. Returns 1: match, 0: no match, -ESTALE. Compares byte by byte and reads nothing past the end. The
- * pattern of a branch that is being replaced may contain a NUL.
+ * Compare a text. Returns 1: match, 0: no match, -ESTALE. The function compares byte by byte, and reads nothing past
+ * the end of the text. The pattern of a branch that another thread is replacing may contain a NUL.
  */
 static inline int wmk_filter_text_fits(const struct wmk_filter_block *block, uint64_t what, uint64_t operand,
 				       const struct wmk_event *event, const struct waymark_ref *refs)
@@ -113,7 +113,7 @@ static inline int wmk_filter_text_fits(const struct wmk_filter_block *block, uin
 	       (ends_with_nul ? !__atomic_load_n(&text[len], __ATOMIC_RELAXED) : len == max);
 }
 
-/* Separate steps, so that the compiler needs one register. */
+/* The comparison has separate steps, so that the compiler needs only one register. */
 static inline bool wmk_filter_number_fits(const struct wmk_filter_branch *is, uint64_t bytes)
 {
 	bytes -= wmk_read_guarded(is->low);
@@ -134,8 +134,8 @@ static inline bool wmk_filter_result_fits(const struct wmk_filter_branch *is, ui
 }
 
 /*
- * Follow the table. Returns 1: accepted, 0: rejected, -ESTALE: the block was reused. `is_short`: treat all branches as
- * WMK_BRANCH_NUMBER, which needs fewer registers.
+ * Follow the table. Returns 1 if the record is accepted, 0 if it is rejected, -ESTALE if the block was reused.
+ * With `is_short`, all branches are treated as WMK_BRANCH_NUMBER, which needs fewer registers.
  */
 static inline __attribute__((always_inline)) int wmk_filter_table_run(const struct wmk_filter_block *block,
 								      const struct wmk_event *event,
@@ -177,9 +177,9 @@ static inline __attribute__((always_inline)) int wmk_filter_table_run(const stru
 }
 
 /*
- * wmk_filter_accepts() for a filter of one comparison. `end` is quick_end of the recorder and is not 0. Returns -ESTALE
- * also for a filter with a table: the `end` of such a filter is larger than any offset in the words of an event. Uses
- * no callee-saved register.
+ * wmk_filter_accepts() for a filter of one comparison. `end` is the quick_end of the recorder, and is not 0. The
+ * function also returns -ESTALE for a filter with a table, because the `end` of such a filter is larger than any offset
+ * in the words of an event. Uses no callee-saved register.
  */
 static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const struct waymark_recorder *e,
 									  uint64_t gen, const struct wmk_event *event,
@@ -198,7 +198,10 @@ static inline __attribute__((always_inline)) int wmk_filter_quick_accepts(const 
 	return wmk_likely(__atomic_load_n(&e->gen, __ATOMIC_RELAXED) == gen) ? 0 : -ESTALE;
 }
 
-/* wmk_filter_accepts() for a table. The event belongs to the recorder as long as its generation is `gen`. */
+/*
+ * wmk_filter_accepts() for a table. The event belongs to the recorder as long as the generation of the recorder is
+ * `gen`.
+ */
 static inline __attribute__((always_inline)) int wmk_filter_table_accepts(
 	const struct waymark_recorder *e, uint64_t gen, const struct wmk_filter_block *block,
 	const struct wmk_event *event, const uint64_t *words, const struct waymark_ref *refs, bool is_short)

@@ -3,12 +3,12 @@
  * fork.c - wrappers of C library functions that create tasks or change namespaces. fork() is handled by
  * fork_handlers.h, vfork() by vfork.S.
  *
- * A task that uses the thread-local storage of another task (tls_owner.h) must not enter a restartable sequence. The
- * task sees the rseq area of the thread that owns the storage. The kernel restarts the sequences of the owner of the
- * storage, and does not restart sequences of the other task. So the library marks shared storage, and counts the
- * records of a task that does not own its storage as lost.
+ * A task that uses the thread-local storage of another task (tls_owner.h) must not enter a restartable sequence. A task
+ * on the storage of another thread sees the rseq area of the thread that owns the storage. The kernel restarts the
+ * sequences of the thread that owns the storage, but does not restart the sequences of the other task. So the library
+ * marks shared storage, and counts the records of a task that does not own its thread-local storage as lost.
  *
- * Raw system calls that bypass these functions are not supported.
+ * Raw system calls that bypass the wrapper functions are not supported.
  */
 #include <errno.h>
 #include <linux/nsfs.h>
@@ -39,8 +39,8 @@ struct start {
 };
 
 /*
- * A child with its own memory, as after fork(), but without the preparations of the C library. The child records, and
- * does not register.
+ * The child has its own memory, as after fork(), but the C library has not prepared the child. The child records
+ * events, but does not register.
  */
 static int start_copy(void *data)
 {
@@ -107,7 +107,7 @@ int WMK_EXPORT clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 /* ── namespaces ──────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Run a system call that the kernel permits for single-threaded processes only. Enabled events stay enabled meanwhile.
+ * Run a system call that the kernel permits only for single-threaded processes. Enabled events stay enabled meanwhile.
  */
 static long without_helper(long number, long a, long b)
 {
@@ -129,9 +129,9 @@ int WMK_EXPORT unshare(int flags)
 }
 
 /*
- * The kernel requires a single thread, or an unshared root directory, only for these types. For other types, the
- * library does not end the helper thread: after setns() to another PID namespace, the kernel would not let the process
- * start the helper thread again.
+ * Only for these namespace types, the kernel requires a single thread or an unshared root directory. For other
+ * namespace types, the library does not end the helper thread: after setns() to another PID namespace, the process
+ * could not start the helper thread again.
  */
 static bool needs_one_thread(int fd, int type)
 {

@@ -16,8 +16,8 @@
 #include "tracer/tracer.h"
 
 /*
- * Protected by the lock, which a fork holds from wmk_fork_begin() to wmk_fork_end(). A nested fork runs without the
- * lock (wmk_lock_is_mine()).
+ * The lock protects the structure; a fork holds the lock from wmk_fork_begin() to wmk_fork_end(). A nested fork runs
+ * without the lock (wmk_lock_is_mine()).
  */
 static WMK_FIRST_PAGE struct {
 	bool is_own;            /* the task that forks owns its storage */
@@ -49,13 +49,13 @@ void wmk_fork_end(void)
 	wmk_signals_restore(before);
 }
 
-/* The child has its own identity, regardless of what the parent was doing. */
+/* The child gets its own identity, regardless of the state of the parent. */
 static void child_identity(bool own)
 {
 	/*
-	 * A task on the storage of another task has no restartable sequences, because the kernel does not update the
-	 * rseq area in that storage for the task. If such a task forks, its child has no restartable sequences either.
-	 * The child writes no records into a ring, and counts its records as lost.
+	 * A task on the storage of another thread has no restartable sequences, because the kernel does not update the
+	 * rseq area in that storage for the task. If such a task forks, the child has no restartable sequences either.
+	 * The child of such a task writes no records into a ring, and counts its records as lost.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;
@@ -73,8 +73,8 @@ struct child {
 };
 
 /*
- * `prepared`: the C library prepared the child, as in fork(). If the C library has not prepared the child, a thread
- * that exists only in the parent may hold the lock of the heap.
+ * With `prepared`, the C library has prepared the child, as in fork(). If the C library has not prepared the child, a
+ * thread that exists only in the parent may hold the lock of the heap.
  */
 static struct child child_common(bool prepared)
 {

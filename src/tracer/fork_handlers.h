@@ -10,18 +10,21 @@
  * wmk_fork_begin(): takes the lock with signals blocked, and notes whether the calling task owns its storage. In a
  * signal handler that interrupted a thread with the lock, wmk_fork_begin() only counts the nested fork.
  *
- * wmk_fork_end(): releases the lock and restores the signal mask. The parent calls wmk_fork_end() itself; in the child,
- * wmk_fork_child() and wmk_fork_child_quiet() call wmk_fork_end().
+ * wmk_fork_end(): releases the lock and restores the signal mask. The parent calls wmk_fork_end() directly; in the
+ * child, wmk_fork_child() and wmk_fork_child_quiet() call wmk_fork_end().
  */
 void wmk_fork_begin(void);
 void wmk_fork_end(void);
 /*
- * In the child of fork(): the child records at once under its own identity into the inherited rings, then it registers.
- * If the child removed rings that belong to its parent only, the child waits for rings of its own, for at most the time
- * that a constructor waits.
+ * Called in the child of fork(): the child records at once, under its own identity, into the inherited rings, and then
+ * registers. If the child has removed rings that belong to its parent only, the child waits for its own rings, for at
+ * most the time that a constructor waits.
  */
 void wmk_fork_child(void);
-/* In the child of clone(), which the C library has not prepared: the child records, and does not register. */
+/*
+ * Called in the child of clone(), which the C library has not prepared: the child records events, but does not
+ * register.
+ */
 void wmk_fork_child_quiet(void);
 
 #endif

@@ -74,13 +74,14 @@ static void on_main_thread_exit(void *unused)
 }
 
 /*
- * The main thread may end before the program, by pthread_exit() or cancellation. The program then runs until its last
- * thread has ended. The C library counts the helper thread, which never ends by itself, so a destructor of the main
- * thread ends it.
+ * The main thread may end before the program ends, by pthread_exit() or cancellation. The program then runs until the
+ * last thread has ended. The C library counts the helper thread, which never ends by itself, so a thread-specific
+ * destructor of the main thread ends the helper thread.
  *
- * The destructor works in every program. The wrappers of main_exit.c have no effect in a static program, or if only a
- * library has sites: pthread_exit() is then that of the C library. The wrappers are needed if another thread starts the
- * helper thread, because the main thread then has no destructor.
+ * The destructor of the main thread works in every program. The wrappers of main_exit.c have no effect in a static
+ * program, or if only a library has sites, because pthread_exit() is then the function of the C library. The wrappers
+ * of main_exit.c are necessary if another thread starts the helper thread, because the main thread then has no
+ * destructor.
  */
 static void watch_main_thread(void)
 {
@@ -134,7 +135,7 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 	}
 	/*
 	 * The caller may be a process that shares the memory of the application (CLONE_VM) but has its own thread-local
-	 * storage. The helper thread is then a thread of the application and not of the caller, so tgkill() fails.
+	 * storage. The helper thread is then a thread of the application instead of the caller, so tgkill() fails.
 	 */
 	if (!wmk_helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();
@@ -145,7 +146,7 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 	wmk_helper.user_changes = how == WMK_HELPER_USER_CHANGES;
 	wmk_helper_wake();
 	wmk_unlock();
-	/* Until the thread has ended, the kernel counts it and rejects unshare(CLONE_NEWUSER). */
+	/* Until the helper thread has ended, the kernel counts the helper thread and rejects unshare(CLONE_NEWUSER). */
 	for (int i = 0; i < HALT_TRIES && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
 		wmk_pause(HALT_PAUSE_NS);
 	return true;

@@ -21,7 +21,7 @@ void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, s
 	poller->wakeups = word;
 	poller->endpoints = endpoints;
 	poller->n_endpoints = n_endpoints;
-	/* FIFOs need no events here: poll() always reports POLLHUP. */
+	/* FIFOs need no events in pollfd, because poll() always reports POLLHUP. */
 	for (unsigned i = 0; i < WMK_POLLER_FDS; i++)
 		poller->fds[i] = (struct pollfd){ .fd = -1, .events = i < WMK_POLLER_FIFOS ? POLLIN : 0 };
 	poller->in_vain = poller->sleepless = 0;
@@ -33,7 +33,7 @@ static bool is_woken(const struct wmk_poller *poller)
 	return atomic_load_explicit(poller->wakeups, memory_order_relaxed) != poller->seen;
 }
 
-/* Read pending signals. Returns false if no signal is pending. */
+/* Read pending signals. Returns false if no signal is pending for the thread. */
 static bool take_signals(int fd)
 {
 	struct signalfd_siginfo info;
@@ -44,7 +44,7 @@ static bool take_signals(int fd)
 	return any;
 }
 
-/* Returns whether a descriptor is ready, or `sleep` ms have passed. */
+/* Return true if a descriptor is ready, or if `sleep` ms have passed. */
 static bool wait_polling(struct wmk_poller *poller, int sleep)
 {
 	const int64_t begin = wmk_clock_ms();

@@ -4,9 +4,9 @@
  *
  *     poll() on sockets, on the signal that wakes the thread, and on the notify FIFOs of the session daemons
  *
- * A sandbox may reject this system call. poll() then returns at once with an error, or with any value that a SIGSYS
- * handler sets. After a wait that ends early without a reason, the thread pauses: first for 4 ms, then twice as long
- * each time, up to 512 ms.
+ * A sandbox may reject the system call poll(). poll() then returns at once with an error, or with any value that a
+ * SIGSYS handler sets. After a wait that ends early without a reason, the helper thread pauses: first for 4 ms, then
+ * twice as long each time, up to 512 ms.
  */
 #ifndef WMK_TRACER_HELPER_POLL_H
 #define WMK_TRACER_HELPER_POLL_H
@@ -18,7 +18,7 @@
 
 #include "tracer/endpoint.h"
 
-/* Indices of polled descriptors: sockets, the signal that wakes the thread, FIFOs. */
+/* Indices of the polled descriptors: sockets, the signal that wakes the helper thread, FIFOs. */
 #define WMK_POLLER_SIGNAL WMK_ENDPOINTS
 #define WMK_POLLER_FIFOS (WMK_ENDPOINTS + 1)
 #define WMK_POLLER_FDS (2 * WMK_ENDPOINTS + 1)
@@ -34,15 +34,15 @@ struct wmk_poller {
 };
 
 /*
- * Initialise without polled descriptors. `seen` keeps its value. The caller owns the arguments; each wmk_poller_wait()
- * uses them.
+ * Initialise without polled descriptors. `seen` keeps its value. The caller owns the arguments, which each
+ * wmk_poller_wait() uses.
  */
 void wmk_poller_init(struct wmk_poller *poller, const _Atomic(uint32_t) *word, struct wmk_endpoint *endpoints,
 		     unsigned n_endpoints);
 /*
  * Wait until a descriptor is ready, or for `sleep` ms (-1: no limit). fds[i].revents has the events of endpoints[i].
  *
- * Returns false if the thread cannot wait at all. Helper thread only, without the lock.
+ * Returns false if the thread cannot wait at all. Only the helper thread calls the function, without the lock.
  */
 bool wmk_poller_wait(struct wmk_poller *poller, int sleep);
 /* Wait only on the futex `word`, while `*word` equals `value`, for at most `ms` ms. */

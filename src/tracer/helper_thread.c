@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper_thread.c - the thread of the library in an application. The helper thread owns the sockets, in its own
- * descriptor table.
+ * helper_thread.c - the thread of the library in an application. The helper thread owns the sockets, which are in the
+ * descriptor table of the helper thread.
  *
  *     start: by a constructor, in a forked child, or for a run-time event
  *     nap:   a short wait on `wakeups`, so that a short program only pays for the thread
  *     loop:  poll() on the sockets and on the notify FIFOs of the endpoints (endpoint.h); an endpoint without a FIFO is
  *            retried from time to time
- *     wake:  by a session daemon, or by tgkill(helper, 32). The signal belongs to the C library and is blocked in this
- *            thread. It is never sent to the whole process, so the signalfd of the thread reads no other signal
+ *     wake:  by a session daemon, or by tgkill(helper, 32). Signal 32 belongs to the C library, and is blocked in the
+ *            helper thread. Signal 32 is never sent to the whole process, so the signalfd of the helper thread reads
+ *            no other signal
  *
  * The helper thread does not call the loader, and takes no lock of the loader. A constructor in dlopen() may hold locks
- * of the loader while the constructor waits for the lock of libwaymark, which the helper thread may hold.
+ * of the loader while it waits for the lock of libwaymark, which the helper thread may hold.
  */
 #include <errno.h>
 #include <signal.h>
@@ -41,7 +42,7 @@
 
 struct wmk_helper wmk_helper;
 
-/* Returns whether waiting threads must be woken after the lock is released, because they take the lock next. */
+/* Returns true if waiting threads must be woken after the lock is released; the woken threads take the lock next. */
 static bool publish_done(void)
 {
 	uint32_t done = wmk_helper.tried_changes;
@@ -64,7 +65,10 @@ static bool publish_done(void)
 	return wmk_register_publish(done);
 }
 
-/* The last action of the thread under the lock. Another helper thread may be started after this action. */
+/*
+ * This function is the last action of the helper thread under the lock. Another helper thread may be started after
+ * thread_finish().
+ */
 static void thread_finish(void)
 {
 	wmk_for_each_endpoint(endpoint) {
@@ -86,7 +90,7 @@ static void thread_finish(void)
 		wmk_register_wake();
 }
 
-/* Register the thread as running. Returns whether the thread skips its first wait (wmk_poller_nap()). */
+/* Register the thread as running. Return true if the helper thread skips its first wait (wmk_poller_nap()). */
 static bool thread_begin(void)
 {
 	wmk_lock();
@@ -98,7 +102,7 @@ static bool thread_begin(void)
 	return hurry;
 }
 
-/* After this call, each wake-up ends the next wait of the thread. */
+/* After note_wakeups(), each wake-up ends the next wait of the helper thread. */
 static void note_wakeups(void)
 {
 	wmk_lock();
@@ -122,7 +126,7 @@ static void find_endpoints(void)
 	wmk_unlock();
 }
 
-/* Returns whether there is a new connection. */
+/* Return true if there is a new connection to a session daemon. */
 static bool connect_endpoints(int64_t now)
 {
 	bool connected = false;
@@ -160,7 +164,9 @@ static void endpoint_input(struct wmk_endpoint *endpoint, bool ready, uint32_t l
 		wmk_endpoint_check_peer(endpoint, now, wmk_tracer.register_ms);
 }
 
-/* Send reports and queued messages. Returns whether it is still connected; *events: what to poll for. */
+/*
+ * Send reports and queued messages. Returns true if the endpoint is still connected; *events: the events to poll for.
+ */
 static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short *events, int64_t now)
 {
 	struct wmk_conn *conn = &endpoint->conn;
@@ -177,9 +183,10 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 }
 
 /*
- * Whether to check again soon, because a thread inside a record may still use removed recorders. The time is limited,
- * because a signal handler may have left the record by siglongjmp(): the library then counts this thread permanently.
- * After that time, the library keeps the removed recorders as long as the thread is counted.
+ * True if the helper thread must check again soon, because a thread inside a record may still use removed recorders.
+ * The time of these checks is limited, because a signal handler may have left a record by siglongjmp(): the library
+ * then counts the thread permanently. After that time, the library keeps the removed recorders as long as the thread is
+ * counted.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {
@@ -192,7 +199,7 @@ static bool is_patient(bool reclaimed, int64_t now)
 	return !reclaimed && (asked || now - since < RECLAIM_MAX_MS);
 }
 
-/* The time until an endpoint needs attention, in ms; INT64_MAX: unlimited. */
+/* Return the time in ms until an endpoint needs attention; INT64_MAX: unlimited. */
 static int64_t endpoints_sleep(int64_t now)
 {
 	int64_t until = INT64_MAX;
@@ -211,7 +218,7 @@ static int64_t endpoints_sleep(int64_t now)
 
 /*
  * Do all work of the helper thread that needs the lock. The helper thread calls this function once in each iteration of
- * its loop. Returns the time to sleep in ms; -1: no limit; -2: end the thread.
+ * its loop. Returns the time to sleep in ms; -1: no limit; -2: the helper thread must end.
  */
 static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 {
@@ -258,7 +265,7 @@ static int thread_turn(struct pollfd *fds, int *period, int64_t *next_look)
 	return end ? -2 : sleep == INT64_MAX ? -1 : (int)sleep;
 }
 
-/* Whether a connected session daemon has not answered yet. Only this thread changes connections. */
+/* True if a connected session daemon has not answered yet. Only this thread changes connections. */
 static bool is_unanswered(const struct wmk_endpoint *endpoint)
 {
 	return endpoint->conn.sock >= 0 && !endpoint->conn.done_any;
@@ -281,9 +288,10 @@ static bool is_dump_wanted(void)
 }
 
 /*
- * Record the loaded objects before main() starts: a program may crash at once, and its addresses need names. While a
- * thread waits for registration, no objects are loaded. The list is therefore made while the session daemon prepares
- * its answer. Once no thread waits, the list is outdated.
+ * Record the loaded objects before main() starts: a program may crash at once, and the trace needs the objects to
+ * resolve addresses. While a thread waits for registration, no objects are loaded. The helper thread therefore makes
+ * the list of objects while the session daemon prepares its answer. Once no thread waits for registration, the list of
+ * objects is outdated.
  */
 static void dump_state(bool is_new)
 {
@@ -315,8 +323,8 @@ static bool wait_for_events(int sleep)
 }
 
 /*
- * End the helper thread, because the thread cannot wait. Report this reason to all connected session daemons, and
- * disable the events that they enabled.
+ * End the helper thread, because the helper thread cannot wait for events. Report this reason to all connected session
+ * daemons, and disable the events that the session daemons enabled.
  */
 static void give_up(void)
 {

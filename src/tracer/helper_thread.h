@@ -11,7 +11,7 @@
 #include "tracer/helper_poll.h"
 #include "tracer/tracer.h"
 
-/* Protected by the lock, except atomic members, and `poller`, which only the thread uses. */
+/* The lock protects all members, except atomic members and `poller`, which only the helper thread uses. */
 struct wmk_helper {
 	/* set before the thread is started; the thread resets it as its last action under the lock */
 	bool running;
@@ -40,7 +40,10 @@ extern struct wmk_helper wmk_helper WMK_HIDDEN;
 
 /* Main function of the thread. */
 void *wmk_helper_thread_main(void *unused);
-/* Reset the state in a forked child, which does not have the thread; `may_free`: also free its memory. Lock held. */
+/*
+ * Reset the state in a forked child, in which the helper thread does not exist; with `may_free`, also free the memory
+ * of the state. Lock held.
+ */
 void wmk_helper_thread_after_fork(bool may_free);
 
 #endif

@@ -26,7 +26,7 @@ static int64_t milliseconds(const char *text, int64_t otherwise)
 	return !text || end == text || *end || ms < 0 ? otherwise : ms > 3600000 ? 3600000 : ms;
 }
 
-/* Read the environment; a set-user-ID program ignores it (secure_getenv()). */
+/* Read the environment; a set-user-ID program ignores the environment (secure_getenv()). */
 static void read_environment(void)
 {
 	const char *dir = secure_getenv("WAYMARK_RUNDIR");
@@ -39,11 +39,12 @@ static void read_environment(void)
 }
 
 /*
- * An allocator installs its fork handlers at its first use. The allocator's handlers must be installed before the
- * handlers of libwaymark: handlers that were installed first lock last, and unlock first in the child. If libwaymark
- * installed its handlers first, a fork could deadlock. The thread that forks would hold the lock of the heap and wait
- * for the lock of libwaymark. The helper thread would hold the lock of libwaymark and wait for the lock of the heap. In
- * the child, the handler of libwaymark would find the heap locked.
+ * An allocator installs its fork handlers when the allocator is first used. The allocator's handlers must be installed
+ * before the handlers of libwaymark, because handlers that were installed first lock last, and unlock first in the
+ * child. If libwaymark installed its fork handlers first, a fork could deadlock. In this deadlock, the thread that
+ * forks would hold the lock of the heap and wait for the lock of libwaymark. In this deadlock, the helper thread would
+ * hold the lock of libwaymark and wait for the lock of the heap. In the child, the fork handler of libwaymark would
+ * find the heap locked.
  */
 static void register_allocator_first(void)
 {

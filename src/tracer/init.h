@@ -6,8 +6,8 @@
 #define WMK_TRACER_INIT_H
 
 /*
- * Read the environment, install the fork handlers, load the clock plug-in; once. Every exported function calls it
- * first, without the lock.
+ * Read the environment, install the fork handlers, and load the clock plug-in, only once. Every exported function first
+ * calls wmk_tracer_init(), without the lock.
  */
 void wmk_tracer_init(void);
 

@@ -15,9 +15,9 @@ static WMK_FIRST_PAGE pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static WMK_FIRST_PAGE bool is_abandoned;
 
 /*
- * A signal handler may run at any point, so the thread sets `locking` before it has the lock. Signals stay unblocked: a
- * thread that waits for the heap while it holds the lock must react to a garbage collector that stops all threads by a
- * signal.
+ * A signal handler may run at any point, so the thread sets `locking` before the thread has the lock. Signals stay
+ * unblocked: a thread that waits for the heap while it holds the lock must react to a garbage collector that stops all
+ * threads by a signal.
  */
 void wmk_lock(void)
 {
@@ -36,8 +36,8 @@ void wmk_unlock(void)
 bool wmk_lock_is_mine(void)
 {
 	/*
-	 * If the storage is marked, another task on this storage may have set `locking`. The caller then waits for the
-	 * lock.
+	 * If the storage is marked, another task on this storage may have set `locking`, and the caller then waits for
+	 * the lock.
 	 */
 	return wmk_thread.locking && (wmk_thread.mark == 0 || is_abandoned);
 }
@@ -61,8 +61,8 @@ void wmk_lock_abandon(void)
 }
 
 /*
- * Block all signals by a raw system call. The state of two groups stays unchanged: fault signals, and the two signals
- * that the C library uses internally.
+ * Block all signals by a raw system call. The state of two groups of signals stays unchanged: fault signals, and the
+ * two signals that the C library uses internally.
  */
 uint64_t wmk_signals_block(void)
 {

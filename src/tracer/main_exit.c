@@ -3,7 +3,7 @@
  * main_exit.c - wrappers that notice when the main thread ends by pthread_exit() or thrd_exit() before the program
  * (wmk_main_thread_exits()), regardless of which thread started the helper thread.
  *
- * Only in the shared library: in a static program these names belong to the C library.
+ * The wrappers are only in the shared library: in a static program, the names of the wrappers belong to the C library.
  */
 #include <dlfcn.h>
 #include <pthread.h>

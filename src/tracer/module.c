@@ -10,7 +10,7 @@
 #include "tracer/patch.h"
 #include "tracer/tracer.h"
 
-/* The value of module->priv of a scanned module. */
+/* module->priv has this value if the module was scanned. */
 static char scanned;
 
 static struct waymark_desc *site_desc(const struct waymark_site *site)
@@ -19,8 +19,8 @@ static struct waymark_desc *site_desc(const struct waymark_site *site)
 }
 
 /*
- * A descriptor of version 1 ends before `own`, and its sites call waymark_record(). Events with a descriptor of version
- * 1 are listed, but cannot be enabled; the reason is reported.
+ * A descriptor of version 1 ends before the member `own`, and its sites call waymark_record(). Events with a descriptor
+ * of version 1 are listed, but cannot be enabled; the library reports the reason.
  */
 static bool is_first_version(const struct waymark_desc *desc)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * module.h - executables and libraries with sites. The helper thread, or a function that connects a probe, adds the
- * sites of new modules to events. Lock held.
+ * sites of new modules to their events. Lock held.
  */
 #ifndef WMK_TRACER_MODULE_H
 #define WMK_TRACER_MODULE_H
@@ -9,8 +9,8 @@
 #include <waymark/detail/abi.h>
 
 /*
- * Add the sites of new modules to their events, and create events that do not exist yet. A module is new if it has
- * registered since the last call.
+ * Add the sites of new modules to their events, and create events that do not exist yet. A module is new if the module
+ * has registered since the last call.
  */
 void wmk_modules_scan(void);
 /* Remove the sites of a module that is unloaded. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * module_register.c - functions for the constructors and destructors of modules (detail/site.h). Without a session
- * daemon, registration only links the module into a list.
+ * daemon, the registration only links the module into a list.
  */
 #include <stddef.h>
 
@@ -31,7 +31,7 @@ void WMK_EXPORT waymark_module_register(struct waymark_module *m)
 	m->priv = NULL;
 	m->next = wmk_tracer.modules;
 	wmk_tracer.modules = m;
-	/* Sites of events that are already enabled are enabled before the constructor returns. */
+	/* If an event is already enabled, the new sites of the event are enabled before the constructor returns. */
 	if (wmk_tracer.n_probes || wmk_tracer.n_events) {
 		wmk_modules_scan();
 		wmk_patch_flush();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.c - list the loaded objects (see objects.h). Runs in the helper thread, which must not call the loader, nor
- * access memory that a concurrent dlclose() may unmap. The helper thread reads memory through the kernel, which then
- * returns an error instead of a fault.
+ * objects.c - list the loaded objects (see objects.h). The listing runs in the helper thread, which must not call the
+ * loader, and must not access memory that a concurrent dlclose() may unmap. The helper thread reads memory with a
+ * system call, which returns an error instead of a fault.
  *
- * main() waits for this list. So the helper thread reads the data of an executable mapping from the mapped file, if the
- * path still refers to that file. Two reads of the file are enough: its beginning (headers, notes) and its end
- * (sections and their names). Other data is read with separate system calls.
+ * main() waits for this list. To save time, the helper thread reads the data of an executable mapping from the mapped
+ * file, if the path still refers to that file. Two reads of the file are enough: the beginning of the file (headers,
+ * notes) and the end of the file (sections and their names). Other data of the file is read with separate system calls.
  */
 #include <elf.h>
 #include <errno.h>
@@ -112,7 +112,7 @@ static void image_look(struct image *image, int i, uint64_t at, size_t size)
 	window->len = n > 0 ? (size_t)n : 0;
 }
 
-/* Open a regular file. O_NONBLOCK: the open of a device or a pipe does not wait; such a file is closed at once. */
+/* Open a regular file. O_NONBLOCK: the open of a device or a pipe does not wait, and such a file is closed at once. */
 static bool image_open(struct image *image, const char *path, uint64_t *inode)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -166,7 +166,10 @@ static void take_debug_link(const struct image *file, const Elf64_Shdr *section,
 	snprintf(object->debug_link, sizeof(object->debug_link), "%.*s", (int)sizeof(object->debug_link) - 1, link);
 }
 
-/* Read `size` bytes at `at` into memory that the caller frees. NULL: not readable, or too large. */
+/*
+ * Read `size` bytes at `at` into memory that the caller frees. Returns NULL if the data is not readable or is too
+ * large.
+ */
 static void *read_all(const struct image *file, uint64_t at, uint64_t size)
 {
 	void *all = size && size <= TABLE_MAX ? malloc(size) : NULL;
@@ -178,8 +181,8 @@ static void *read_all(const struct image *file, uint64_t at, uint64_t size)
 }
 
 /*
- * Find the debug link in the sections, which only the file has. The sections, the section names and the debug link are
- * usually at the end of the file.
+ * Find the debug link in the sections, which only the file contains. The sections, the section names and the debug link
+ * are usually at the end of the file.
  */
 static void find_debug_link(struct image *file, struct wmk_loaded_object *object)
 {
@@ -209,7 +212,7 @@ static void find_debug_link(struct image *file, struct wmk_loaded_object *object
 	free(sections);
 }
 
-/* Read the extent and the build id. Returns false if the image is not a 64-bit ELF object. */
+/* Read the address range and the build id of the image. Returns false if the image is not a 64-bit ELF object. */
 static bool take_headers(const struct image *image, struct wmk_loaded_object *object)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
@@ -245,7 +248,7 @@ struct mapping {
 	char *path;                     /* to the end of the line */
 };
 
-/* Parse a number in this base, followed by the character `behind`. */
+/* Parse a number in the base `base`, followed by the character `behind`. */
 static bool take_number(char **at, int base, char behind, uint64_t *value)
 {
 	char *end;
@@ -276,14 +279,14 @@ static bool mapping_parse(char *line, struct mapping *m)
 	return true;
 }
 
-/* Whether the line maps the beginning of a file that may be an object. The loader makes no shared mappings. */
+/* True if the line maps the beginning of a file that may be an object. The loader makes no shared mappings. */
 static bool is_beginning(struct mapping *m)
 {
 	char *deleted = strstr(m->path, " (deleted)");
 
 	if (deleted)
 		*deleted = '\0';
-	/* Skip devices: a read of a device file or of its mapping is an access to the device. */
+	/* Skip devices, because a read of a device file or of its mapping is an access to the device. */
 	if (!strncmp(m->path, "/dev/", 5) && strncmp(m->path, "/dev/shm/", 9))
 		return false;
 	return m->offset == 0 && m->inode != 0 && m->perms[0] == 'r' && m->perms[3] == 'p' && *m->path == '/';
@@ -309,8 +312,8 @@ static char *line_take(char **next)
 }
 
 /*
- * Whether `first`, or one of the following lines of the same file, is an executable mapping. A line with offset 0
- * begins the next object, so it ends the search.
+ * True if `first`, or one of the following lines of the same file, is an executable mapping. A line with offset 0
+ * begins the next object, so the line ends the search.
  */
 static bool is_executed(const struct mapping *first, char *rest)
 {
@@ -327,7 +330,10 @@ static bool is_executed(const struct mapping *first, char *rest)
 	return false;
 }
 
-/* Describe an object by its memory; read its debug link from the file if extent and build id agree. */
+/*
+ * Describe an object from its memory; read the debug link from the file if the address range and the build id of the
+ * file agree.
+ */
 static bool describe_memory(struct object_listing *l, const struct mapping *m, struct wmk_loaded_object *object)
 {
 	struct wmk_loaded_object file;

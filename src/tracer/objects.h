@@ -24,11 +24,11 @@ struct wmk_loaded_object {
 };
 
 /*
- * Whether two objects are equal in all members that identify them. A file may have been replaced, and loaded again at
- * the same address.
+ * True if two objects are equal in all members that identify an object. A file may have been replaced, and the new file
+ * may have been loaded at the same address.
  */
 bool wmk_object_is_same(const struct wmk_loaded_object *a, const struct wmk_loaded_object *b);
-/* List the objects. The caller frees *objects by wmk_objects_free(). Returns their number or -errno. */
+/* List the objects. The caller frees *objects with wmk_objects_free(). Returns their number or -errno. */
 long wmk_objects_list(struct wmk_loaded_object **objects);
 void wmk_objects_free(struct wmk_loaded_object *objects, long n);
 

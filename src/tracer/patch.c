@@ -2,10 +2,10 @@
 /*
  * patch.c - enable and disable sites: one byte of text on x86-64, one instruction on aarch64, or a byte of data.
  *
- * Text is written through /proc/self/mem, which needs no change of protection. If the process may not write to
+ * Text is written through /proc/self/mem, without a change of the page protection. If the process may not write to
  * /proc/self/mem, mprotect() makes the page writable before the store. After the store, mprotect() makes the page
- * read-only and executable again. One membarrier follows after all sites of a batch. Lock held; it is held across
- * fork(), so that code and tables of the child agree.
+ * read-only and executable again. One membarrier() follows after all sites of a batch. The caller holds the lock; a
+ * fork also holds the lock, so that the code and the tables of the child agree.
  *
  * The file uses raw system calls: the functions of the C library are cancellation points, and a cancelled thread would
  * never release the lock.
@@ -177,8 +177,8 @@ static void patch_guards(struct text_writer *w, struct wmk_name *name)
 		const char *why = set_site(w, name->guards[i], on);
 
 		/*
-		 * If a site of wm_enabled() cannot be patched, the application skips the code that the site guards. So
-		 * all events of the name are untraceable.
+		 * If a site of wm_enabled() cannot be patched, the application skips the code that the site guards. All
+		 * events of the name are then untraceable.
 		 */
 		for (struct wmk_event *event = why ? name->events : NULL; event; event = event->next_of_name)
 			wmk_event_untraceable(event, why);
@@ -211,8 +211,8 @@ void wmk_patch_flush(void)
 	if (w.mem >= 0)
 		syscall(SYS_close, w.mem);
 	/*
-	 * If the kernel lacks this membarrier() command, other CPUs see the new instruction slightly later. Each CPU
-	 * sees the old or the new instruction, never a mixture, because patching is one store.
+	 * If the kernel does not have this membarrier() command, other CPUs see the new instruction slightly later.
+	 * Each CPU executes the old or the new instruction, never a mixture, because the patch is one store.
 	 */
 	if (w.changed_text)
 		wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE,

@@ -5,12 +5,13 @@
 
 #include "tracer/event.h"
 
-/* Note that a site of the event cannot be patched, and why; session daemons get a report. */
+/* Note that a site of the event cannot be patched, and the reason; session daemons receive a report. */
 void wmk_event_untraceable(struct wmk_event *event, const char *why);
-/* Check the code of a site. NULL: the site can be patched; else the reason why not. */
+/* Check the code of a site. Returns NULL if the site can be patched, or else the reason. */
 const char *wmk_patch_check(const struct waymark_site *site);
 /*
- * Mark an event: its sites may have to change. wmk_patch_flush() patches all marked events, followed by one membarrier.
+ * Mark an event, because the sites of the event may have to change. wmk_patch_flush() patches all marked events,
+ * followed by one membarrier.
  */
 void wmk_patch_later(struct wmk_event *event);
 void wmk_patch_flush(void);

@@ -2,8 +2,9 @@
 /*
  * plan.c - convert the fields of a descriptor to the operations that turn (words, refs) into fragments of a record.
  *
- * The compiler stages scalars in runs of whole words and passes all other values by reference (abi.h). The plan is the
- * list of runs and references, in order. Each event has a plan, which is made once, and is read on the recording path.
+ * The compiler stages scalars in runs of whole words and passes all other values by reference (abi.h). The plan of an
+ * event is the list of its runs and references, in order. The plan of an event is made once, and is read on the
+ * recording path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,8 +92,9 @@ static int add_field(struct plan_maker *m, unsigned type, unsigned elem, uint32_
 }
 
 /*
- * A string with a precision is read up to that length only, as in printf(): it need not end in a NUL. For "%.*s", the
- * limit is the int argument directly before the string. This argument is the last value of the run before the string.
+ * A string with a precision is read only up to that length, as in printf(), so the string needs no NUL at its end. For
+ * "%.*s", the limit of the string is the int argument directly before the string. This limit argument is the last value
+ * of the run before the string.
  */
 static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
 {
@@ -110,7 +112,7 @@ static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, 
 	return 0;
 }
 
-/* Markers and text events: add the staged types, and the string limits from the format. */
+/* For markers and text events, add the staged types, and the string limits from the format. */
 static int add_arguments(struct plan_maker *m, const struct waymark_desc *desc)
 {
 	struct wmk_format_arg args[WAYMARK_MAX_FIELDS];
@@ -129,7 +131,7 @@ static int add_arguments(struct plan_maker *m, const struct waymark_desc *desc)
 	return err;
 }
 
-/* At most one run, followed by one reference: record.c has a fast path for such an event. */
+/* An event with at most one run, followed by one reference, has a fast path in record.c. */
 static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigned n)
 {
 	bool run = n > 0 && ops[0].kind == WMK_OP_RUN;
@@ -145,7 +147,7 @@ static void find_tail(struct wmk_event *event, const struct wmk_op *ops, unsigne
 	event->tail_shift = last->kind == WMK_OP_SEQ ? (uint8_t)__builtin_ctz(last->bytes) : 0;
 }
 
-/* For filters: the operation of each reference, and the number of words. */
+/* Find the values that filters need: the operation of each reference, and the number of words. */
 static int find_refs(struct wmk_event *event, const struct plan_maker *m)
 {
 	struct wmk_event_ref refs[OPS_MAX];

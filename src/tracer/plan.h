@@ -5,7 +5,7 @@
 
 #include "tracer/event.h"
 
-/* Size of a staged scalar type in bytes; 0 for a type that is passed by reference. */
+/* Return the size of a staged scalar type in bytes, or 0 for a type that is passed by reference. */
 uint32_t wmk_scalar_bytes(unsigned type);
 /*
  * Set the members of `event` that describe its operations, words and references (n_ops to text_refs). Returns 0,

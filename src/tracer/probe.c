@@ -65,7 +65,7 @@ void wmk_probe_call(struct wmk_event *event, waymark_probe_fn fn, void *data, co
 	fn(&record, data);
 }
 
-/* Create the fields with final names from the descriptor and its class. The event keeps them permanently. */
+/* Create the fields with their final names from the descriptor and its class. The event keeps them permanently. */
 static int make_fields(struct wmk_event *event)
 {
 	const struct wmk_event_class *class = event->class;

@@ -20,7 +20,7 @@
 #define LEAVE_STEP_NS 10000000u         /* ... counts at most this, because the process may be stopped meanwhile */
 #define LEAVE_PAUSE_NS 20000
 
-/* Find the name of "provider:name"; `make`: create it if necessary. NULL: *err has the reason. */
+/* Find the name object of "provider:name"; with `make`, create it if necessary. NULL: *err has the reason. */
 static struct wmk_name *find_name(const char *event, bool make, int *err)
 {
 	const char *colon = event ? strchr(event, ':') : NULL;

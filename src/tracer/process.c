@@ -22,7 +22,7 @@ struct stat_line {
 	uint64_t start;
 };
 
-/* Read name, state and start time from /proc/PID/stat. */
+/* Read the name, the state and the start time of a process from /proc/PID/stat. */
 static bool read_stat(const char *path, struct stat_line *line)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -96,8 +96,8 @@ void wmk_process_name(char *name, size_t size)
 }
 
 /*
- * The kernel gives 16 random bytes to each program at exec(). All copies of this library in a process see the same
- * bytes. The bytes differ after the next exec().
+ * The kernel gives 16 random bytes (AT_RANDOM) to each program at exec(). All copies of this library in a process see
+ * the same random bytes. The random bytes differ after the next exec().
  */
 uint64_t wmk_process_image(void)
 {
@@ -115,7 +115,7 @@ uint64_t wmk_process_image(void)
 	return (random[0] ^ random[1]) | 1;
 }
 
-/* Open /dev/null; if it does not exist (chroot), an empty sealed file. */
+/* Open /dev/null, or an empty sealed file if /dev/null does not exist (chroot). */
 static int open_nothing(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -8,8 +8,8 @@
  *         ├─ one recorder, one run, then one reference ──► record_tail() ──► wmk_ring_write_tail(), inlined
  *         └─ anything else ──► wmk_record_chain() (record_chain.c)
  *
- * Any thread; async-signal-safe. No function here allocates, locks or prints. Values that are read before the
- * restartable sequence of the ring are valid only if the guard (recorder.h) still holds in the sequence.
+ * Any thread; async-signal-safe. No function of record.c allocates, locks or prints. Values that are read before the
+ * restartable sequence of the ring are valid only if the guard (recorder.h) is unchanged in the sequence.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -26,8 +26,8 @@
 #include "tracer/thread_state.h"
 
 /*
- * Fill the context cache for `e`. A signal handler may interrupt ctx_cache_fill(). If the handler needs other context
- * fields, it records without the cache.
+ * Fill the context cache for the recorder `e`. A signal handler may interrupt ctx_cache_fill(). If the signal handler
+ * needs other context fields, it records without the context cache.
  */
 static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_recorder *e, uint64_t gen, uint16_t key)
 {
@@ -56,7 +56,7 @@ static __attribute__((noinline, cold)) int ctx_cache_fill(const struct waymark_r
 	return wmk_thread.ctx_key == key ? 0 : -ESTALE;
 }
 
-/* Copy single words, not vectors: a load that spans several stores cannot use store forwarding. */
+/* Copy single words instead of vectors, because a load that spans several stores cannot use store forwarding. */
 static inline uint64_t *copy_words(uint64_t *to, const uint64_t *from, unsigned n)
 {
 	for (; n; n--) {
@@ -75,7 +75,7 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 
 	/*
 	 * If the recorder was reused for another event, the guard rejects the record later. Before the guard is
-	 * checked, read no more words than the application has staged.
+	 * checked, the function must not read more words than the application has staged.
 	 */
 	if (wmk_unlikely(run > event->n_words))
 		return -EAGAIN;
@@ -99,7 +99,7 @@ static inline int record_cached_ctx(struct waymark_recorder *e, uint64_t gen, co
 
 /*
  * Measure up to 63 bytes with aligned loads, which never access a page without a byte of the text. Memory checkers
- * compare each byte with the allocation, so builds for memory checkers use strnlen().
+ * compare the address of each byte with the allocation, so builds for memory checkers use strnlen().
  */
 #if defined(__x86_64__) && !defined(WMK_SANITIZED)
 static inline size_t text_length(const char *text, size_t max)
@@ -122,7 +122,7 @@ static inline size_t text_length(const char *text, size_t max)
 #define text_length strnlen
 #endif
 
-/* Copy the words of the run, followed by a count of 4 bytes, composed in registers (see copy_words()). */
+/* Copy the words of the run and a following count of 4 bytes, composed in registers (see copy_words()). */
 static inline void append_count(uint64_t *to, const uint64_t *words, unsigned bytes, uint32_t count)
 {
 	unsigned last = bytes / 8, shift = bytes % 8 * 8;
@@ -135,9 +135,9 @@ static inline void append_count(uint64_t *to, const uint64_t *words, unsigned by
 }
 
 /*
- * Record a run and a reference that follows it: short, not cut, not NULL. Returns -ESTALE, or -EAGAIN: use the general
- * path. The operations are taken from `event`, not from `e`: the recorder may have been reused for another event, which
- * only the guard detects.
+ * Record a run and a following reference that is short, not cut and not NULL. Returns -ESTALE, or -EAGAIN if the caller
+ * must use the general path. The operations are taken from `event` instead of `e`, because the recorder may have been
+ * reused for another event, which only the guard detects.
  */
 static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const struct wmk_event *event,
 			      const uint64_t *words, const struct waymark_ref *ref, uint16_t key)
@@ -188,8 +188,8 @@ static inline int record_tail(struct waymark_recorder *e, uint64_t gen, const st
 }
 
 /*
- * Record for a chain of one recorder without probe. Returns 0, or another value: walk the chain. The caller has already
- * evaluated a filter that is one comparison or a table.
+ * Record for a chain of one recorder, without a probe. Returns 0, or another value if the caller must walk the chain.
+ * The caller has already evaluated a filter that is one comparison or a table of comparisons.
  */
 static __attribute__((noinline)) int record_single(struct waymark_recorder *e, uint64_t gen,
 						   const struct wmk_event *event, const uint64_t *words,
@@ -223,7 +223,7 @@ static __attribute__((noinline)) int record_single(struct waymark_recorder *e, u
 }
 
 /*
- * Record for the first recorder, `e`, with the generation that was read before. The recorder has no filter, or the
+ * Record for the first recorder `e`, with the generation that was read before. The recorder has no filter, or the
  * filter has not rejected the record.
  */
 static __attribute__((noinline)) void record_unfiltered(struct waymark_desc *desc, const uint64_t *words,
@@ -280,12 +280,12 @@ static __attribute__((noinline)) void record_by_short_table(struct waymark_desc 
 }
 
 /*
- * waymark_record() is separate from the functions above and ends in a jump to them. These functions save the registers
- * that the inlined ring code needs. In waymark_record(), saving the registers would cost a rejected record more than
- * its filter.
+ * waymark_record() is separate from the functions above and ends in a jump to them. The separate functions save the
+ * registers that the inlined ring code needs. In waymark_record(), the save of the registers would cost a rejected
+ * record more than its filter.
  */
 #if defined(__x86_64__)
-/* The name for enter.S: hidden, so other modules cannot interpose it. */
+/* The name of waymark_record() for enter.S: the name is hidden, so other modules cannot interpose it. */
 void wmk_record(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip)
 	__attribute__((alias("waymark_record"), visibility("hidden")));
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * record_chain.c - the recording path for several recorders, probes, all context fields, and all field types: this path
- * lists fragments, and the ring copies them. The rules of record.c apply here too.
+ * lists fragments, and the ring copies them. The rules of record.c also apply to record_chain.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define ELLIPSIS "\xe2\x80\xa6"
 #define ELLIPSIS_BYTES 3u
 
-/* The value of a NULL array. This memory is never written, so it costs address space only. */
+/* The value that is recorded for a NULL array. This memory is never written, so it costs only address space. */
 static const uint64_t zeros[8192];
 
 struct build {
@@ -40,7 +40,7 @@ static inline void add(struct build *b, const void *base, uint32_t len, uint32_t
 
 /*
  * Add a text of at most `max` readable bytes. The length of the text is read once: if another thread changes the text
- * meanwhile, later fields keep their positions.
+ * during the record, later fields keep their positions.
  */
 static void add_text(struct build *b, const struct waymark_ref *ref, uint32_t limit, size_t max)
 {
@@ -96,7 +96,10 @@ static bool add_array(struct build *b, const struct waymark_ref *ref, uint32_t b
 	return true;
 }
 
-/* Stage the context fields, and the scalars that follow them directly, in one block, which becomes one fragment. */
+/*
+ * Stage the context fields, and the scalars that directly follow the context fields, in one block, which becomes one
+ * fragment.
+ */
 static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e, const struct wmk_event *event,
 			       const uint64_t **words, const void *ip)
 {
@@ -131,7 +134,7 @@ static unsigned stage_contexts(struct build *b, const struct waymark_recorder *e
 	return op;
 }
 
-/* The argument of "%.*s"; a negative one is no limit. */
+/* Return the precision argument of "%.*s"; a negative argument means no limit. */
 static size_t precision(const uint64_t *words, uint32_t before)
 {
 	int32_t value;
@@ -182,8 +185,8 @@ static bool build(struct build *b, const struct waymark_recorder *e, const struc
 }
 
 /*
- * Count a record that is lost before it reaches a ring. The set may be retired meanwhile; within the grace-period
- * section its mapping stays. Returns 0 or -ESTALE.
+ * Count a record that is lost before it reaches a ring. The set may be retired at any time, but the mapping of the set
+ * stays within the grace-period section. Returns 0 or -ESTALE.
  */
 static int count_lost(struct waymark_recorder *e, uint64_t gen, bool own)
 {
@@ -259,8 +262,8 @@ static __attribute__((noinline, cold)) void record_probe(struct waymark_recorder
 }
 
 /*
- * Record for one recorder. Returns -ESTALE if the recorder was removed before the record was made. Another recorder may
- * have replaced the removed one.
+ * Record for one recorder. Returns -ESTALE if the recorder was removed before the record was committed. Another
+ * recorder may have replaced the removed recorder.
  */
 static int record_one(struct waymark_recorder *e, uint64_t gen, struct wmk_event *event, const uint64_t *words,
 	       const struct waymark_ref *refs, const void *ip, bool own)
@@ -283,7 +286,7 @@ static int record_one(struct waymark_recorder *e, uint64_t gen, struct wmk_event
 					  : record_large(e, gen, event, words, refs, ip);
 }
 
-/* Visit each recorder of the chain once, in order; start again from the head if the current one is removed. */
+/* Visit each recorder of the chain once, in order; if the current recorder is removed, start again from the head. */
 static void walk_chain(struct waymark_desc *desc, const uint64_t *words, const struct waymark_ref *refs, const void *ip,
 		       bool own, bool probes)
 {

@@ -2,18 +2,18 @@
 /*
  * recorder.c - chains of recorders, and the grace period after which removed recorders are reused.
  *
- * A chain changes while any number of threads and signal handlers walk it. A thread that walks a chain holds no lock.
- * Only threads in the slow path or in a probe are counted. Recorders are in an arena that only grows, and their memory
- * is never used for another kind of object. Values that were read from a recorder are used only if its guard still
- * holds, which the ring checks at the commit.
+ * A chain can change while any number of threads and signal handlers walk the chain. A thread that walks a chain holds
+ * no lock. The library counts only threads in the slow path or in a probe. Recorders are in an arena that only grows,
+ * and the memory of a recorder is never used for another kind of object. Values that were read from a recorder are used
+ * only if the guard of the recorder still holds, which the ring checks at the commit.
  *
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
  *               and now find 0 │ wait for threads in the slow path or in a probe, which are counted │ reuse
  *
- * A thread can be inside a sequence and wait in the kernel for the page fault of a ring page, for example while another
- * thread changes the address space. The kernel restarts the sequence when the page fault ends. If the rings were
- * unmapped meanwhile, the page fault would raise SIGSEGV. The library cannot know such threads, so it keeps the mapping
- * for another FAULT_MS.
+ * A thread inside a sequence can wait in the kernel for the page fault of a ring page, for example while another thread
+ * changes the address space. The kernel restarts the sequence when the page fault ends. If the rings were unmapped
+ * before the page fault ends, the page fault would raise SIGSEGV. The library cannot detect threads in a page fault, so
+ * the library keeps the mapping for another FAULT_MS.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -39,10 +39,13 @@ static struct waymark_recorder *fresh;
 static size_t n_fresh;
 static uint64_t last_gen = 1;
 
-/* Recorders that were removed since the last membarrier; recorders that wait for the grace period. */
+/*
+ * `removed`: recorders that were removed since the last membarrier; `waiting`: recorders that wait for the grace
+ * period.
+ */
 static struct waymark_recorder *removed, *waiting;
 static struct wmk_channel *removed_channels, *waiting_channels;
-/* Channels that no thread uses, except for threads in a page fault; the last one first. */
+/* Channels that no thread uses, except for threads in a page fault; the latest channel is first. */
 static struct wmk_channel *unused_channels;
 
 static struct waymark_recorder *recorder_alloc(void)
@@ -65,7 +68,7 @@ static struct waymark_recorder *recorder_alloc(void)
 	return fresh++;
 }
 
-/* Set the first recorder in the event and in all its descriptors. */
+/* Set the first recorder of the event, in the event and in all its descriptors. */
 static void set_head(struct wmk_event *event, struct waymark_recorder *head)
 {
 	event->chain = head;
@@ -75,8 +78,8 @@ static void set_head(struct wmk_event *event, struct waymark_recorder *head)
 }
 
 /*
- * Determine whether records can use the fast paths of the ring, with or without the context cache. The reference at the
- * end of a record may need 4 staged bytes for its length.
+ * Determine whether records can use the fast paths of the ring, with or without the context cache. A reference at the
+ * end of a record may need 4 staged bytes for the length.
  */
 static void choose_path(struct waymark_recorder *e, struct wmk_event *event, const struct wmk_channel *channel)
 {
@@ -96,7 +99,7 @@ static void choose_path(struct waymark_recorder *e, struct wmk_event *event, con
 	__atomic_store_n(&e->direct, is_direct ? (void *)event : (void *)e, __ATOMIC_RELEASE);
 	/*
 	 * (T7) release: the set is stored before; pairs with the acquire in waymark_record(). `plain` is never NULL, so
-	 * it never equals desc->event after wmk_event_drop_desc() has set desc->event to NULL.
+	 * `plain` never equals desc->event after wmk_event_drop_desc() has set desc->event to NULL.
 	 */
 	__atomic_store_n(&e->plain, fits && unfiltered && channel->n_contexts == 0 ? (void *)event : (void *)e,
 			 __ATOMIC_RELEASE);
@@ -107,7 +110,7 @@ static void choose_path(struct waymark_recorder *e, struct wmk_event *event, con
 	wmk_write_guarded(e->tail, tail);
 }
 
-/* Store the filter and its quick form. */
+/* Store the filter of the recorder, and its quick form. */
 static void write_filter(struct waymark_recorder *e, struct wmk_filter_block *filter)
 {
 	struct wmk_filter_quick quick = { 0 };
@@ -137,7 +140,7 @@ static struct waymark_recorder *recorder_make(struct wmk_event *event, struct wm
 	wmk_write_guarded(e->event, event);
 	/*
 	 * `set` never becomes NULL again: a thread with a stale pointer to this recorder accesses the set before the
-	 * thread checks the guard.
+	 * check of the guard.
 	 */
 	if (channel)
 		wmk_write_guarded(e->set, channel->set);
@@ -194,7 +197,7 @@ struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark
 	return add(event, NULL, 0, (struct kind){ .probe = probe, .data = data });
 }
 
-/* Replace `e` by `instead` in the chain. */
+/* Replace the recorder `e` by the recorder `instead` in the chain. */
 static void unlink_recorder(struct waymark_recorder *e, struct waymark_recorder *instead)
 {
 	struct wmk_event *event = e->event;
@@ -230,9 +233,9 @@ void wmk_recorder_remove(struct waymark_recorder *e)
 }
 
 /*
- * A thread that walks the chain finds the old or the new recorder. If the guard of the old recorder becomes invalid
- * before a record is committed, the thread makes the record with the new recorder. A committed record is not repeated:
- * the walk skips the new recorder, which has the same `order` as the old recorder.
+ * A thread that walks the chain finds either the old or the new recorder. If the guard of the old recorder becomes
+ * invalid before a record is committed, the thread makes the record with the new recorder. A committed record is not
+ * repeated, because the walk skips the new recorder, which has the same `order` as the old recorder.
  */
 int wmk_recorder_replace(struct waymark_recorder *e, struct wmk_channel *channel, uint32_t id,
 			struct wmk_filter_block *filter)
@@ -313,9 +316,9 @@ bool wmk_reclaim(void)
 		removed = NULL;
 		removed_channels = NULL;
 		/*
-		 * Without this command (before Linux 5.10) the end of sequences is unknown, so removed recorders and
-		 * channels are kept permanently. The grace period still counts the threads in a probe, and waits for
-		 * these threads.
+		 * Without the command MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ (before Linux 5.10), the end of sequences
+		 * is unknown, so removed recorders and channels are kept permanently. The grace period still counts the
+		 * threads in a probe, and waits for them.
 		 */
 		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
 				   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {

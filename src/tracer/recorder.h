@@ -17,15 +17,15 @@ struct wmk_filter_block;          /* filter_block.h */
 
 /*
  * A recorder may be reused for another event while a thread reads it. Members are read by separate relaxed loads, and
- * are valid only if the guard still holds afterwards.
+ * the values are valid only if the guard still holds after the loads.
  */
 #define wmk_read_guarded(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
 #define wmk_write_guarded(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
 
 /*
- * `gen` is the guard: 0 in a removed recorder, else an odd number that is never reused. All other members are written
- * while `gen` is 0. So if a thread reads the same `gen` before and after other members, these members belong together.
- * A ring commits a record only if `gen` still has the same value at the commit.
+ * `gen` is the guard: 0 in a removed recorder, otherwise an odd number that is never reused. All other members of a
+ * recorder are written while `gen` is 0. So if a thread reads the same `gen` before and after other members, the values
+ * of these members belong together. A ring commits a record only if `gen` still has the same value at the commit.
  */
 struct waymark_recorder {
 	uint64_t gen;
@@ -60,7 +60,7 @@ struct waymark_recorder {
 } __attribute__((aligned(128)));
 
 /*
- * All following functions need the lock.
+ * All functions below need the lock.
  *
  * Append a recorder to the chain of the event. The function takes ownership of `filter` (may be NULL). NULL: out of
  * memory. The caller patches the sites.
@@ -72,27 +72,27 @@ struct waymark_recorder *wmk_recorder_add_probe(struct wmk_event *event, waymark
 /* Remove a recorder from its chain. wmk_reclaim() frees its memory for another recorder. */
 void wmk_recorder_remove(struct waymark_recorder *recorder);
 /*
- * Replace a recorder by a recorder with another channel or filter. Either the old or the new recorder makes each
- * record. Returns 0 or -ENOMEM.
+ * Replace a recorder by a recorder that has another channel or another filter. Each record is made either by the old
+ * recorder or by the new recorder. Returns 0 or -ENOMEM.
  */
 int wmk_recorder_replace(struct waymark_recorder *recorder, struct wmk_channel *channel, uint32_t id,
 			 struct wmk_filter_block *filter);
 struct waymark_recorder *wmk_recorder_find(struct wmk_event *event, const struct wmk_channel *channel);
 /*
- * Unmap the rings of a channel and free it, some time after the grace period (wmk_recorder_unmap_channels()). The
- * channel must have no recorder and be in no list.
+ * Unmap the rings of a channel and free the channel, some time after the grace period (wmk_recorder_unmap_channels()).
+ * The channel must have no recorder, and must be in no list.
  */
 void wmk_recorder_free_channel(struct wmk_channel *channel);
 /*
  * Advance the grace period. After the grace period, no thread uses objects that were removed before this call, and the
- * memory of these objects is reused. Returns true when all are free; false if a thread holds a claim ring or runs a
- * probe: call again later.
+ * memory of these objects can be reused. Returns true when all removed objects are free; false if a thread holds a
+ * claim ring or runs a probe, so that the caller must call again later.
  */
 bool wmk_reclaim(void);
 /*
- * Unmap the rings of removed channels a second after their grace period, because a thread may wait for a page fault.
- * Returns the time until the next call is necessary, in ms; INT64_MAX: no channel is left. Lock held; `now` is
- * wmk_clock_ms().
+ * Unmap the rings of removed channels a second after the grace period of the channels, because a thread may still wait
+ * for a page fault. Returns the time in ms until the next call is necessary; INT64_MAX: no channel is left. Lock held;
+ * `now` is wmk_clock_ms().
  */
 int64_t wmk_recorder_unmap_channels(int64_t now);
 

@@ -19,7 +19,7 @@ static _Atomic(uint32_t) done;          /* a futex: the batch that all session d
 /* ms that a constructor waited without an answer before the application continued */
 static _Atomic(uint32_t) late;
 static _Atomic(uint32_t) waiting;       /* threads in wmk_register_wait() */
-/* What is left of WAYMARK_REGISTER_TIMEOUT, for all constructors together; -1: not started. */
+/* The remaining time of WAYMARK_REGISTER_TIMEOUT, for all constructors together; -1: the time has not started. */
 static int64_t budget_ms = -1;
 
 bool wmk_register_publish(uint32_t change)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime_event.c - see runtime_event.h. A handle is a descriptor without sites; recording stages the values as the
- * macros of trace.h do.
+ * runtime_event.c - see runtime_event.h. A handle is a descriptor without sites; a record of the handle stages the
+ * values as the macros of trace.h do.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct waymark_event {
 	struct waymark_field fields[];
 };
 
-/* Size of a schema without the member `kind`, from an earlier version. */
+/* Size of a schema of an earlier version, without the member `kind`. */
 #define BEFORE_KIND offsetof(struct waymark_schema, kind)
 
 static bool is_kind(uint32_t kind)
@@ -39,8 +39,9 @@ static bool is_identifier(const char *text)
 }
 
 /*
- * The class has copies of all names and labels, so pointers to the caller's data are removed from the descriptor once
- * the event exists. An existing event is found by its class, so the fields of the descriptor are needed only here.
+ * The class has copies of all names and labels, so pointers to the caller's data are removed from the descriptor as
+ * soon as the event exists. The library finds an existing event by the class of the event, so only this function needs
+ * the fields of the descriptor.
  */
 static int declare(struct waymark_event *handle, const struct waymark_schema *schema, bool by_helper)
 {

@@ -7,11 +7,11 @@
 
 #include <waymark/runtime.h>
 
-/* Create a handle that is not declared yet and records nothing. NULL: see errno. No lock. */
+/* Create a handle that is not declared yet, and that records nothing. NULL: see errno. No lock. */
 struct waymark_event *wmk_runtime_event_make(const struct waymark_schema *schema);
 /*
- * Declare the event. `by_helper`: the helper thread calls it, and announces the event to session daemons itself.
- * Returns 0 or -errno. Lock held.
+ * Declare the event. With `by_helper`, the helper thread calls the function, and the helper thread itself announces the
+ * event to session daemons. Returns 0 or -errno. Lock held.
  */
 int wmk_runtime_event_declare(struct waymark_event *handle, const struct waymark_schema *schema, bool by_helper);
 /* Remove the event of the handle. Lock held. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setuid.c - wrappers of the functions that change the user of a process. Rings belong to a user: after the call, the
- * process leaves its rings, and registers under its new identity.
+ * setuid.c - wrappers of the functions that change the user of a process. Rings belong to a user: after a change of the
+ * user, the process stops using its rings, and registers under its new identity.
  *
- * Only in the shared library. In a static program these names belong to the C library. So a static program that changes
- * its user continues to record into the rings of the old user.
+ * Only in the shared library. In a static program, the names of the wrappers belong to the C library. A static program
+ * that changes its user therefore continues to record into the rings of the old user.
  */
 #include <dlfcn.h>
 #include <errno.h>

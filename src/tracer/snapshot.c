@@ -5,7 +5,7 @@
  *     waymark_snapshot() ──request──► headers of the ring sets ──► consumer daemon ──► session daemon: a snapshot
  *                        ──wake─────► readers that sleep
  *
- * The requests are in shared memory, so the session daemons find them even if the process ends at once.
+ * The requests are in shared memory, so the session daemons find the requests even if the process ends at once.
  */
 #include <errno.h>
 

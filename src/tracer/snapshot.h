@@ -5,9 +5,9 @@
 
 struct waymark_ring_set;
 
-/* Add a set, if it is in overwrite mode. */
+/* Add a set to the targets, if the set is in overwrite mode. */
 void wmk_snapshot_target_add(struct waymark_ring_set *set);
-/* Remove a set, before wmk_reclaim() waits for threads that may use it. */
+/* Remove a set from the targets, before wmk_reclaim() waits for threads that may use the set. */
 void wmk_snapshot_target_remove(const struct waymark_ring_set *set);
 
 #endif

@@ -64,8 +64,8 @@ static long n_known;
 static bool dumped, failed;      /* failed: the objects cannot be listed; tried again when they change */
 static uint32_t seen_changes;
 /*
- * The list that wmk_statedump_prepare() has made; n < 0: no list. `changes`: the value of wmk_tracer.changes at that
- * time.
+ * The list of objects that wmk_statedump_prepare() has made; n < 0: no list. `changes`: the value of wmk_tracer.changes
+ * when the list was made.
  */
 static struct {
 	struct wmk_loaded_object *objects;
@@ -109,8 +109,9 @@ void wmk_statedump_repeat(void)
 }
 
 /*
- * The helper thread records the state dump in place of the application. So set the context field procname of the helper
- * thread to the current name of the main thread. `is_known`: use the name that the registration has just read.
+ * The helper thread records the state dump in place of the application. The function therefore sets the context field
+ * procname of the helper thread to the current name of the main thread. With `is_known`, the function uses the name
+ * that the registration has just read.
  */
 static void set_procname(bool is_known)
 {
@@ -232,8 +233,8 @@ void wmk_statedump_record(void)
 	const long n_before = n_known;
 
 	/*
-	 * Replace `known` under the lock. If another thread forks while the old objects are freed, the child then has
-	 * no reference to the old objects.
+	 * Replace `known` under the lock. If another thread forks while the old objects are freed, the child has no
+	 * reference to the old objects.
 	 */
 	wmk_lock();
 	known = objects;

@@ -3,7 +3,9 @@
 #ifndef WMK_TRACER_STATEDUMP_H
 #define WMK_TRACER_STATEDUMP_H
 
-/* Register the events. Helper thread, before it announces events; without the lock. Idempotent. */
+/*
+ * Register the events. The helper thread calls the function before it announces events, without the lock. Idempotent.
+ */
 void wmk_statedump_register(void);
 /*
  * wmk_statedump_prepare(): list the objects for the next wmk_statedump_record() in advance, while the session daemon
@@ -13,12 +15,12 @@ void wmk_statedump_prepare(void);
 void wmk_statedump_forget(void);
 /*
  * Record the state dump. The first call after the events were enabled records all objects. Later calls record the
- * objects that were loaded or unloaded since. Without the lock.
+ * objects that were loaded or unloaded since the previous call. Without the lock.
  */
 void wmk_statedump_record(void);
-/* Record all objects again in the next wmk_statedump_record(). Helper thread. */
+/* Record all objects again in the next call of wmk_statedump_record(). Helper thread. */
 void wmk_statedump_repeat(void);
-/* Reset in a forked child, which records its own state dump. */
+/* Reset the state in a forked child, which records its own state dump. */
 void wmk_statedump_after_fork(void);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * thread_start.c - see thread_start.h.
  *
- * A new thread makes system calls of the C library (rseq, set_robust_list) before it runs our code, and the C library
- * aborts the process if one fails. An application may install a seccomp filter as soon as the constructor returns. So
- * the constructor waits until the new thread has made these system calls.
+ * Before a new thread runs code of libwaymark, the C library makes system calls (rseq, set_robust_list) in the thread,
+ * and aborts the process if one of them fails. An application may install a seccomp filter as soon as the constructor
+ * returns. So the constructor waits until the new thread has made these system calls.
  */
 #include <errno.h>
 #include <limits.h>

@@ -8,12 +8,15 @@
 
 #include <stdint.h>
 
-/* Words of the context cache: context fields that never change in a thread, in the layout of records. */
+/*
+ * Number of words in the context cache, which has the context fields that never change in a thread, in the layout of
+ * records.
+ */
 #define WMK_CTX_CACHE_WORDS 5
 
 /*
- * `mark` is zero in a thread that owns its thread-local storage (tls_owner.h). `vforked` is set while a vfork child
- * runs on the storage; `cloned` counts clone(CLONE_VM) children that share it.
+ * `mark` is zero in a thread that owns its thread-local storage (tls_owner.h). `vforked` is set while a vfork() child
+ * runs on the storage; `cloned` counts clone(CLONE_VM) children that share the storage.
  */
 struct wmk_thread {
 	union {

@@ -10,8 +10,8 @@
  *
  * The recording path consists of enter.S, record.c, record_chain.c, context.c, filter_run.c, tls_owner.c and
  * wmk_probe_call() of probe.c. The recording path takes no lock and allocates nothing. A recording thread may still
- * read recorders, events and ring sets that were removed. The memory of these objects is type-stable: it is reused for
- * the same kind of object, and never unmapped.
+ * read recorders, events and ring sets that were removed. The memory of these objects is type-stable: it is reused only
+ * for the same kind of object, and is never unmapped.
  */
 #ifndef WMK_TRACER_TRACER_H
 #define WMK_TRACER_TRACER_H
@@ -21,9 +21,9 @@
 
 #include "tracer/compiler.h"
 
-/* Endpoints of session daemons: root's, and the user's own (endpoint.h). */
+/* Endpoints of session daemons: the endpoint of root, and the endpoint of the user (endpoint.h). */
 #define WMK_ENDPOINTS 2u
-/* Size of a socket path in bytes. */
+/* Maximum size of a socket path in bytes. */
 #define WMK_ENDPOINT_PATH_MAX 108
 
 struct waymark_module;
@@ -32,7 +32,7 @@ struct wmk_event;
 struct wmk_channel;
 
 /*
- * Protected by the lock. The environment is read once, at the first use of the library (init.c), because the
+ * Protected by the lock. The environment is read only once, at the first use of the library (init.c), because the
  * application may change its environment at any time and in any thread.
  */
 struct wmk_tracer {

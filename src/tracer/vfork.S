@@ -3,8 +3,8 @@
  * vfork.S - vfork() that marks the thread-local storage which parent and child share while the child runs.
  *
  * vfork() returns twice on one stack. So vfork() keeps its values in registers, which the kernel restores for both
- * returns, and not on the stack. The mark is the first word of struct wmk_thread (thread_state.h). The parent restores
- * the old value.
+ * returns, instead of on the stack. The mark is the first word of struct wmk_thread (thread_state.h). The parent
+ * restores the old value of the mark.
  */
 #if defined(__x86_64__)
 
