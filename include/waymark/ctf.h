@@ -164,8 +164,8 @@ int waymark_ctf_field(const struct waymark_ctf_record *record, const char *name,
  */
 int waymark_ctf_accessor_create(struct waymark_ctf *ctf, const char *name, struct waymark_ctf_accessor **accessor);
 /*
- * Read the field of the accessor, with the same results as waymark_ctf_field(). Also returns -ENOMEM, and -EINVAL for a
- * record of another handle.
+ * Read the field of the accessor, with the same results as waymark_ctf_field(). The function also returns -ENOMEM, and
+ * -EINVAL for a record of another handle.
  */
 int waymark_ctf_accessor_get(struct waymark_ctf_accessor *accessor, const struct waymark_ctf_record *record,
 			     struct waymark_ctf_value *value);

@@ -49,8 +49,8 @@ struct waymark_ctl_result;           /* the answer to a request */
 /* ── errors: why a call failed ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Return the reason of the latest failed call of this thread: one sentence for each layer, 0 is the outermost, NULL
- * past the end. The text is valid until the next call of the thread.
+ * Return layer `index` of the reason of the latest failed call of this thread; layer 0 is the outermost, NULL is past
+ * the last layer. The returned text is valid until the next call of the thread.
  */
 const char *waymark_ctl_error(unsigned index);
 /* Store all layers in one line, the outermost first, cut to `size` bytes; "" if no call failed. Returns `buf`. */
@@ -127,7 +127,8 @@ enum waymark_ctl_domain_kind {
 enum waymark_ctl_mode { WAYMARK_CTL_DISCARD = 0, WAYMARK_CTL_OVERWRITE = 1 };
 /*
  * Whether buffers are per user or per process. With PER_PID, each process has its own buffers and trace. The buffers
- * and the trace end with the process. A channel for one process without its descendants is always PER_PID.
+ * and the trace of a process end when the process ends. A channel for one process without its descendants is always
+ * PER_PID.
  */
 enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
 
@@ -137,9 +138,9 @@ enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
  */
 enum waymark_ctl_allocation { WAYMARK_CTL_RINGS_PER_CPU = 0, WAYMARK_CTL_RINGS_PER_CHANNEL = 1 };
 /*
- * User domain: when memory of buffers is allocated. DEFAULT: at most 64 MiB when the buffers are created, the rest of a
- * ring when the ring is first used. ALL: everything at once. ON_DEMAND: one sub-buffer of each ring at once, the rest
- * of a ring when the ring is first used.
+ * User domain: when the memory of buffers is allocated. DEFAULT: at most 64 MiB when the buffers are created, the rest
+ * of a ring when the ring is first used. ALL: everything at once. ON_DEMAND: one sub-buffer of each ring at once, the
+ * rest of a ring when the ring is first used.
  */
 enum waymark_ctl_preallocation {
 	WAYMARK_CTL_PREALLOCATE_DEFAULT = 0,
@@ -151,7 +152,7 @@ enum waymark_ctl_preallocation {
 
 /*
  * Event rules select the events of a channel. A rule selects the events that match its pattern and its log level and
- * match none of its exclusions. A rule also applies to applications that start later, until it is disabled.
+ * match none of its exclusions. A rule also applies to applications that start later, until the rule is disabled.
  */
 
 /* How a rule compares log levels. */
@@ -316,7 +317,7 @@ struct waymark_ctl_snapshot_options {
 	/*
 	 * Only for waymark_ctl_snapshot_record(): the reason for the snapshot, and the process that the snapshot
 	 * concerns. The environment of the trace contains the reason as snapshot_reason, and the process as
-	 * snapshot_program and snapshot_pid. UTF-8, at most 127 and 255 bytes; NULL: none.
+	 * snapshot_program and snapshot_pid. `reason` and `program` are UTF-8, at most 127 and 255 bytes; NULL: none.
 	 */
 	const char *reason, *program;
 	uint64_t pid;
@@ -430,7 +431,7 @@ struct waymark_ctl_channel_options {
 	 * User domain, PER_CPU. If poll_us is 0, applications wake the consumer daemon. If poll_us is greater, the
 	 * consumer daemon reads every poll_us microseconds (1 ms to 60 s). Recording then makes no system call, and all
 	 * memory of a ring is allocated when the ring is created. A record that would need a system call is lost and
-	 * counted: a record above 16 KiB, or one of a thread without restartable sequences. Excludes blocking_us.
+	 * counted: a record above 16 KiB, or a record of a thread without restartable sequences. Excludes blocking_us.
 	 */
 	uint64_t poll_us;
 	/* DISCARD: idle time until a buffer gives its memory back, at least 1000; 0: never. Excludes blocking_us */
@@ -515,17 +516,17 @@ int waymark_ctl_list_apps(struct waymark_ctl *ctl, const struct waymark_ctl_apps
 
 /*
  * Root's session daemon lists kernel events to root and members of the group `tracing`, even if no session records
- * them. In this list, a system call is one event, with its arguments and its result `ret`.
+ * them. In the list of kernel events, a system call is one event, with its arguments and its result `ret`.
  */
 
 /* Options of waymark_ctl_list_kernel(). */
 struct waymark_ctl_kernel_options {
 	size_t size;
-	/* Globs on the name in traces, the name in the kernel, or subsystem:name; "syscall:openat". None: all. */
+	/* Globs for the name in traces, the name in the kernel, or subsystem:name; "syscall:openat". None: all. */
 	const char *const *patterns;
 	unsigned n_patterns;
 	bool fields;                 /* also list the fields of events */
-	/* Determine the missing features of this kernel, and why. The daemon tries all features, in about 10 ms. */
+	/* Also list the missing features of this kernel, with reasons. The daemon tries all features in about 10 ms. */
 	bool lacks;
 };
 /*
@@ -583,8 +584,8 @@ struct waymark_ctl_load_options {
 };
 /*
  * Load sessions; none is started. If a trace exists at the path of a session, the session uses the default path, and a
- * warning reports it. A session that cannot be loaded completely is removed. If the function fails, sessions that were
- * already loaded are kept.
+ * warning reports the other path. A session that cannot be loaded completely is removed. If the function fails,
+ * sessions that were already loaded are kept.
  */
 int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options,
 		     struct waymark_ctl_result **result);

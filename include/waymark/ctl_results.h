@@ -68,7 +68,8 @@ struct waymark_ctl_rule_info {
 /*
  * Kernel domain: how system call arguments that are pointers are recorded. TEXT: as the texts, addresses or first bytes
  * to which the pointers refer. NUMBERS: as pointers only. waymark_ctl_calls_by is the source of the records: BPF
- * programs or kernel events. BY_NONE: the source is not known yet, or the channel has no system calls.
+ * programs or kernel events. BY_NONE: the source of system call records is not known yet, or the channel has no system
+ * calls.
  */
 enum waymark_ctl_call_arguments { WAYMARK_CTL_CALLS_TEXT = 0, WAYMARK_CTL_CALLS_NUMBERS = 1 };
 enum waymark_ctl_calls_by {

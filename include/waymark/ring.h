@@ -13,8 +13,8 @@
  *                      └────────┴────────┴────────┘
  *
  * A *ring set* has one ring for each possible CPU, followed by claim rings. A record is complete or absent: one store
- * at the end of a restartable sequence (rseq(2)) makes it visible. A writer that is killed leaves nothing to repair.
- * See docs/ring.md.
+ * at the end of a restartable sequence (rseq(2)) makes the record visible. A writer that is killed leaves nothing to
+ * repair. See docs/ring.md.
  *
  * Each record is <header><payload>. The record header has 4, 6 or 13 bytes, with the id and the time (struct
  * event_header in docs/trace-format.md). The payload of a record is the sequence of its fragments.
@@ -169,10 +169,10 @@ int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct
  * Open an observer: a reader that copies what a ring in overwrite mode holds, and writes nothing into the ring. A ring
  * may have any number of observers in addition to its reader. An observer begins at the oldest whole sub-buffer.
  * `max_bytes` (0: no limit) limits an observer to the newest sub-buffers with a total size of at most `max_bytes`. The
- * current sub-buffer is always included. The observer counts from its first position: `records` and `lost` of the first
- * piece do not include earlier records. If writers overwrite a sub-buffer that the observer has not read yet, the
- * observer continues at the oldest sub-buffer, and counts from this sub-buffer. begin_pos of the next piece then does
- * not equal the end of the previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns 0;
+ * observer always includes the current sub-buffer. The observer counts from its first position: `records` and `lost` of
+ * the first piece do not include earlier records. If writers overwrite a sub-buffer that the observer has not read yet,
+ * the observer continues at the oldest sub-buffer, and counts from this sub-buffer. begin_pos of the next piece then
+ * does not equal the end of the previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns 0;
  * -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer overwrites sub-buffers too fast at the
  * moment.
  */
@@ -210,8 +210,8 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
  * Resume reading where an earlier reader stopped. Call waymark_ring_reader_resume() before the first
  * waymark_ring_reader_next(). `pos` is the end of a piece (begin_pos + len): all records before `pos` have been
  * processed. The next piece gets the sequence number `sequence`, and its records are not older than `last_ts`, the
- * end_ts of the last piece. `pos`, `sequence` and `last_ts` come from the data that the earlier reader wrote. Stores
- * the number of records before `pos` in *records (may be NULL).
+ * end_ts of the last piece. `pos`, `sequence` and `last_ts` come from the data that the earlier reader wrote. The
+ * function stores the number of records before `pos` in *records (may be NULL).
  *
  * Returns 0; -EINVAL if `pos` is not a position of the ring; -ESTALE if the data after `pos` has been released to
  * writers. Returns 1 if *records counts only to the beginning of the sub-buffer; the next piece then has the exact
@@ -245,7 +245,7 @@ int waymark_ring_reader_beacon(struct waymark_ring_reader *reader, uint64_t *flo
  */
 int waymark_ring_set_back(struct waymark_ring_set *set);
 /*
- * Give the memory of an idle ring back to the system, except the current sub-buffer and the next one.
+ * Give the memory of an idle ring back to the system, except the current and the next sub-buffer.
  * waymark_ring_set_back() allocates it again after the next record. Only the reader may call this function, between
  * drain passes. Returns the number of bytes given back; 0 if the memory was given back before, or if the set needs its
  * memory (waymark_ring_set_may_reclaim()); -EAGAIN if a complete sub-buffer is unread, or if a record is committed
@@ -253,9 +253,9 @@ int waymark_ring_set_back(struct waymark_ring_set *set);
  */
 int64_t waymark_ring_set_reclaim(struct waymark_ring_set *set, uint32_t ring);
 /*
- * 1 if the memory of idle rings can be given back, else 0. In overwrite mode, memory is not reclaimed because rings
- * hold records that are not read yet. With poll_us, writers expect that all memory stays allocated. With block_us,
- * writers wait for room, but not for memory.
+ * 1 if the memory of idle rings can be given back, else 0. In overwrite mode, memory is not reclaimed, because the
+ * rings hold records that are not read yet. With poll_us, writers expect that all memory stays allocated. With
+ * block_us, memory is not reclaimed, because writers wait for room, but not for memory.
  */
 int waymark_ring_set_may_reclaim(const struct waymark_ring_set *set);
 /*

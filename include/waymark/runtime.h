@@ -99,8 +99,8 @@ int waymark_event_enabled(const struct waymark_event *event);
 int waymark_event_record(struct waymark_event *event, const union waymark_value *values, unsigned n);
 
 /*
- * Remove an event. No thread may use the handle during or after the call. NULL has no effect. Any thread; not from a
- * signal handler.
+ * Remove an event. No thread may use the handle during or after the call of waymark_event_unregister(). NULL has no
+ * effect. Any thread; not from a signal handler.
  */
 void waymark_event_unregister(struct waymark_event *event);
 
@@ -126,8 +126,8 @@ typedef void (*waymark_probe_fn)(const struct waymark_probe_record *record, void
 
 /*
  * Call `fn(record, data)` each time a thread reaches the event. `event` is "provider:name"; a library that is loaded
- * later may define it. A pair (fn, data) can be connected to an event only once; the number of pairs is not limited.
- * A connected callback enables the event even if no session records it. Returns 0, -EINVAL (not of the form
+ * later may define the event. A pair (fn, data) can be connected to an event only once; the number of pairs is not
+ * limited. A connected callback enables the event even if no session records it. Returns 0, -EINVAL (not of the form
  * "provider:name", fn NULL), -EEXIST (already connected), -ENOMEM. Any thread; not from a signal handler or a callback.
  */
 int waymark_connect(const char *event, waymark_probe_fn fn, void *data);

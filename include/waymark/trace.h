@@ -30,7 +30,7 @@
 
 /*
  * `, ##__VA_ARGS__` passes all arguments on unexpanded (pp.h). The form `, ##__VA_ARGS__` is an extension that gcc and
- * clang support; clang warns about it with -Wpedantic.
+ * clang support; clang warns about the form with -Wpedantic.
  */
 #if defined(__clang__)
 #pragma clang diagnostic push
@@ -91,8 +91,8 @@
 
 /*
  * WAYMARK_EVENT(provider, name, (parameters), field...) defines the inline function
- * waymark_<provider>_<name>(parameters), which records the event. The macro may be used at file scope or at namespace
- * scope, also in a header. A field is wm_field(type, name, expression) or an argument of waymark().
+ * waymark_<provider>_<name>(parameters), which records the event. WAYMARK_EVENT() may be used at file scope or at
+ * namespace scope, also in a header. A field is wm_field(type, name, expression) or an argument of waymark().
  */
 #define WAYMARK_EVENT(provider, ...) WMK_FUNCTION(provider, #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 
@@ -111,8 +111,8 @@
 #define waymark_logf(level, ...) WMK_LOGF(WAYMARK_LEVEL_##level, __COUNTER__, , ##__VA_ARGS__, ~)
 
 /*
- * wm_enabled(provider, name): true while the event is enabled. Evaluating the expression costs as much as a disabled
- * tracepoint.
+ * wm_enabled(provider, name): true while the event is enabled. The evaluation of wm_enabled() costs as much as a
+ * disabled tracepoint.
  */
 #define wm_enabled(provider, name) WMK_ENABLED_GUARD(#provider, #name, __COUNTER__)
 
@@ -176,7 +176,8 @@ __attribute__((format(printf, 1, 2), unused)) static inline void wmk_check_forma
 		WMK_MAP_FOR(e, e##__VA_ARGS__), e, format, e##__VA_ARGS__); \
 } while (0)
 /*
- * The file name of the source without directories, for the SystemTap note; "line" if the compiler cannot determine it.
+ * The file name of the source without directories, for the SystemTap note; "line" if the compiler does not define
+ * __FILE_NAME__.
  */
 #if defined(__FILE_NAME__)
 #define WMK_FILE_NAME __FILE_NAME__

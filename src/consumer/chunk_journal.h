@@ -33,7 +33,7 @@ struct wmk_chunk_counts {
 	char *channel;
 };
 
-/* A journal begins as a structure of zeros. */
+/* The caller initialises a journal with zeros. */
 struct wmk_chunk_journal {
 	struct wmk_chunk_cut *cuts;
 	size_t n;

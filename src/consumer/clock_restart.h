@@ -7,8 +7,8 @@
  *     new ring sets                       ├──records wait in the rings──►│──► next chunk
  *
  * A writer never records a time that is earlier than the time of its previous record. So all records of a ring have the
- * same time until the counter reaches that time again. The session daemon replaces the ring sets and rotates the
- * session, because each chunk has its own clock offset.
+ * same time until the counter reaches the time of the last record before the restart. The session daemon replaces the
+ * ring sets and rotates the session, because each chunk has its own clock offset.
  */
 #ifndef WMK_CONSUMER_CLOCK_RESTART_H
 #define WMK_CONSUMER_CLOCK_RESTART_H
@@ -26,8 +26,8 @@ void wmk_clock_restarted(struct wmk_consumer *consumer, const struct wmk_clock_p
  */
 bool wmk_clock_restart_awaits_chunk(const struct wmk_consumer *consumer);
 /*
- * Make streams that wait for the next chunk streams of the open chunk, if no rotation has followed within 10 s; with
- * `now`, at once. Under streams_lock.
+ * Add the streams that wait for the next chunk to the open chunk, if no rotation has followed within 10 s; with `now`,
+ * add these streams at once. Under streams_lock.
  */
 void wmk_clock_restart_expire(struct wmk_consumer *consumer, bool now);
 /*

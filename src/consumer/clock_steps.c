@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_steps.c - observe steps of real time (see clock_steps.h). The timer never expires, but the kernel cancels the
- * timer when CLOCK_REALTIME is set (TFD_TIMER_CANCEL_ON_SET). Between steps, this costs nothing.
+ * clock_steps.c - observe steps of real time (see clock_steps.h). The timer is set to a time in the far future, but the
+ * kernel cancels the timer when CLOCK_REALTIME is set (TFD_TIMER_CANCEL_ON_SET). Between steps, this costs nothing.
  */
 #include "consumer/clock_steps.h"
 

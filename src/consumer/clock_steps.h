@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Returns the descriptor, which the caller closes; -errno: steps cannot be observed. */
+/* Returns a descriptor, which the caller closes, or -errno if steps of real time cannot be observed. */
 int wmk_clock_steps_open(void);
 /*
  * The caller calls wmk_clock_steps_read() when the descriptor is readable. Returns true if real time was set since the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * commands.c - commands to a consumer. The consumer's thread carries out commands between drain passes. The thread that
- * issues a command waits.
+ * issues a command waits until the command is done.
  */
 #include <errno.h>
 #include <pthread.h>

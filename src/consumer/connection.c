@@ -43,7 +43,9 @@ static void queue_or_disconnect(struct wmk_consumer_server *server, int err)
 	wmk_server_log(server, "closing the connection of the session daemon: %s",
 		       err < 0 ? wmk_error_text(words, sizeof(words)) : "it does not read");
 	wmk_error_clear();
-	/* The loop closes the connection later, since callers still use the message. */
+	/*
+	 * The loop of the server closes the connection later, because callers of this function still use the message.
+	 */
 	shutdown(server->connection, SHUT_RDWR);
 }
 

@@ -152,7 +152,7 @@ int wmk_consumer_add(struct wmk_consumer *consumer, struct waymark_ring_set *set
 
 /* ── kernel channels ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Add the CPUs that are online; others may come online later (cpu_hotplug.c). */
+/* Add the CPUs that are online; other CPUs may come online later (cpu_hotplug.c). */
 static int add_cpus(struct wmk_consumer *consumer, struct wmk_kreader *reader, const struct wmk_consumer_set *how)
 {
 	struct wmk_group *group = wmk_streams_add_group_of(consumer, reader, how);

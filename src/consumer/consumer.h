@@ -134,9 +134,9 @@ struct wmk_consumer_set {
 	uint32_t stream_id;
 	int at_stop_only, resume;          /* as in the consumer's options */
 	/*
-	 * 1: records that cannot be written when the set is removed stay in its rings. The rings of such a set outlive
-	 * this process (ring/file.h), so a later consumer can write the records. Records beyond the trace's budget are
-	 * still counted as lost.
+	 * 1: records that cannot be written when the set is removed stay in its rings. The rings of a set with `keep`
+	 * outlive this process (ring/file.h), so a later consumer can write the records. Records beyond the trace's
+	 * budget are still counted as lost.
 	 */
 	int keep;
 	int budget;                /* 1: the trace has a budget, so -EDQUOT can mean that it is exhausted */

@@ -197,7 +197,7 @@ struct wmk_consumer {
 	unsigned n_polled, n_followed;
 	bool follow_woke;                  /* a descriptor of follow_fd() was readable */
 	/*
-	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. The next sleep then ignores the
+	 * a descriptor of follow_fd() was readable, but follow() had nothing to do. The next sleep ignores the
 	 * descriptors of follow_fd(), and lasts at most WMK_CONSUMER_DEEP_US.
 	 */
 	bool follows_in_vain;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cpu_hotplug.h - CPUs that come online while a kernel channel records: each gets a stream. Under streams_lock.
- */
+/* cpu_hotplug.h - add a stream for each CPU that comes online while a kernel channel records. Under streams_lock. */
 #ifndef WMK_CONSUMER_CPU_HOTPLUG_H
 #define WMK_CONSUMER_CPU_HOTPLUG_H
 

@@ -26,7 +26,7 @@
 /* percentage of a source that waits to be drained, above which the disk is too slow */
 #define BEHIND 50u
 #define TURNS 16                   /* limit of turns in one pass; then the thread carries out commands */
-/* Claims of anonymous processes are retired if the claims do not change for STILL_NS. */
+/* A claim of an anonymous process is retired if the claim does not change for STILL_NS. */
 #define STILL_NS 1000000000u
 
 void wmk_stream_write_failed(struct wmk_stream *stream, int err)
@@ -406,8 +406,8 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 
 	memset(result, 0, sizeof(*result));
 	/*
-	 * A stream that ends has no next chunk. END therefore removes the cut of the stream, and all records of the
-	 * stream belong to the open chunk.
+	 * A stream that ends has no next chunk. The mode END therefore removes the cut of the stream, and all records
+	 * of the stream belong to the open chunk.
 	 */
 	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
 		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {

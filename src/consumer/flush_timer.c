@@ -123,7 +123,10 @@ static bool look_at_all(struct wmk_consumer *consumer, const struct wmk_drain_re
 	return is_due;
 }
 
-/* Raise the floor of each source, and return the least floor; 0 if the floor of a source is unknown. */
+/*
+ * Raise the floor of each source (the earliest possible time of later records), and return the least floor; 0 if the
+ * floor of a source is unknown.
+ */
 static uint64_t raise_floors(const struct wmk_consumer *consumer)
 {
 	uint64_t floor = UINT64_MAX;

@@ -11,8 +11,8 @@
  *                                 └── one interval ┘
  *
  * The sleep itself causes kernel records, for example of the system calls of the consumer's thread. A record that the
- * sleep causes wakes the thread, but the record is in no packet. The last arrow of the diagram (one interval) limits
- * the rate of wakes by such records.
+ * sleep causes wakes the thread, but no packet contains the record, because the tracer's own records are left out. The
+ * last arrow of the diagram (one interval) limits the rate of wakes by such records.
  */
 #include "consumer/kernel_sleep.h"
 

@@ -37,7 +37,7 @@ static int directory_metadata_replace(struct wmk_output_trace *trace, const char
 	return err;
 }
 
-/* Write a note to the metadata, as a comment. */
+/* Write a note of the trace to the metadata, as a comment. */
 static void directory_note(struct wmk_output_trace *given, const char *words)
 {
 	struct directory_trace *trace = (struct directory_trace *)given;

@@ -91,7 +91,7 @@ static void on_removed(void *data)
 
 static void output_free(struct wmk_server_output *output)
 {
-	/* The sender continues until the relay has all data. */
+	/* The sender continues until the relay has all data of the spool. */
 	if (output->sender) {
 		wmk_sender_on_removed(output->sender, NULL, NULL);
 		wmk_server_sender_leave(output->server, output->sender);

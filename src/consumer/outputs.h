@@ -25,7 +25,7 @@ struct wmk_server_output *wmk_server_output_hold(struct wmk_consumer_server *ser
 struct wmk_output *wmk_server_output_held(const struct wmk_server_output *output);
 /* NULL is allowed. */
 void wmk_server_output_release(struct wmk_server_output *output);
-/* Return the output of the trace; the output stays valid until the trace leaves it. The trace's thread. */
+/* Return the output of the trace; the output stays valid until the trace releases the output. The trace's thread. */
 struct wmk_output *wmk_server_output_of(const struct wmk_server_trace *trace);
 /*
  * Called after a request has changed the directory of an output. If the output has a sender, the sender reads the

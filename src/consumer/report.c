@@ -29,8 +29,8 @@ static void stats_sum(struct wmk_consumerd_stats *sum, const struct wmk_consumer
 }
 
 /*
- * Add `stats` to the counts of the channel in the list, or append the channel if the list does not have it. The list
- * and the strings of the list are in the arena. The counts are dropped if no memory is available.
+ * Add `stats` to the counts of the channel in the list, or append the channel if the list does not contain the channel.
+ * The list and the strings of the list are in the arena. The counts are dropped if no memory is available.
  */
 static void channel_add(struct wmk_list *list, const char *channel, const struct wmk_consumerd_stats *stats,
 			struct wmk_arena *arena)

@@ -184,8 +184,8 @@ static void answer(struct wmk_server_work *work)
 {
 	/*
 	 * The final counts include the records that could not be written. With options.keep, records that RINGS_REMOVE
-	 * cannot write stay in their rings, except after -EDQUOT from max_size. In this case RINGS_REMOVE returns an
-	 * error, and the session daemon can repeat the request.
+	 * cannot write stay in their rings, except after -EDQUOT from max_size. If records stay in their rings,
+	 * RINGS_REMOVE returns an error, and the session daemon can repeat the request.
 	 */
 	const bool kept = work->err < 0 && work->trace->server->options.keep &&
 			  work->type == WMK_CONSUMERD_RINGS_REMOVE &&

@@ -114,8 +114,8 @@ static int journal_absent(const struct wmk_consumer *consumer, const struct wmk_
 }
 
 /*
- * The sums over all chunks. If an earlier consumer has stored the sums over all chunks, the stored sums are used. The
- * rings may already have restarted their counts after that.
+ * The sums over all chunks. If an earlier consumer has stored the sums over all chunks, the stored sums are used. After
+ * an earlier consumer has stored the sums, the rings may already have restarted their counts.
  */
 static int journal_counts(const struct wmk_consumer *consumer, char **text)
 {
@@ -213,7 +213,7 @@ static int end_stream(struct wmk_consumer *consumer, struct wmk_stream *stream)
 	return 0;
 }
 
-/* Let the sources with this value of records_at restart their counts. */
+/* Let the sources with records_at, or the sources without records_at, restart their counts. */
 static void begin_sources(struct wmk_consumer *consumer, bool with_records_at)
 {
 	for (size_t i = 0; i < consumer->n_streams; i++) {

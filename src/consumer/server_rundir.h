@@ -15,8 +15,8 @@
  */
 int wmk_server_rundir_open(struct wmk_consumer_server *server);
 /*
- * List the processes of the tracer: this process, the session daemon and the other consumer daemon. This function is a
- * wmk_kown_find (kernel/proc/own_pids.h). Any thread.
+ * List the processes of the tracer: this process, the session daemon and the other consumer daemon. The function has
+ * the type wmk_kown_find (kernel/proc/own_pids.h). Any thread.
  */
 unsigned wmk_server_own_pids(void *server, pid_t *pids);
 

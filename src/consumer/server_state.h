@@ -17,7 +17,7 @@
  *     ├── server_rundir.c     lock and socket in the runtime directory
  *     └── connection.c    messages to the session daemon
  *
- * The server's thread owns all lists, and all members without another comment.
+ * The server's thread owns all lists, and all members that have no comment about another owner.
  */
 #ifndef WMK_CONSUMER_SERVER_STATE_H
 #define WMK_CONSUMER_SERVER_STATE_H

@@ -229,9 +229,9 @@ static bool find_before(struct wmk_consumer *consumer, struct wmk_stream *stream
 }
 
 /*
- * A source with records_at does not store the position and the counts at the beginning of the open chunk. Restore its
- * counts. If the open chunk has no packet of the stream, also restore the position of the source. True: the position
- * was restored.
+ * A source with records_at does not store the position and the counts that it had at the beginning of the open chunk.
+ * Restore its counts. If the open chunk has no packet of the stream, also restore the position of the source. True: the
+ * position was restored.
  */
 static bool begin_again(struct wmk_consumer *consumer, struct wmk_stream *stream, bool found,
 			struct wmk_ctf_packet *last)

@@ -66,7 +66,7 @@ void wmk_code_branch(struct wmk_code *code, unsigned op, uint8_t a, struct wmk_p
 struct wmk_place wmk_code_constant(unsigned type, uint64_t bits);
 struct wmk_place wmk_code_real(double value);
 uint8_t wmk_code_in_register(struct wmk_code *code, struct wmk_place at);
-/* Convert to a type. A conversion between signed and unsigned keeps the bits. */
+/* Convert to a type. A conversion between a signed and an unsigned number keeps the bits. */
 struct wmk_place wmk_code_as(struct wmk_code *code, struct wmk_place at, unsigned type);
 uint32_t wmk_code_pool(struct wmk_code *code, const char *text, uint32_t len);
 /* Append a pattern without wildcards to the pool as plain text, with its escapes removed. */

@@ -75,7 +75,10 @@ static void asked(struct wmk_code *code, const struct wmk_typed *of, uint32_t ye
 		wmk_code_jump(code, of->is_there ? yes : no, next);
 }
 
-/* Generate a condition: control continues at label `yes` or `no`. The code of label `next` follows directly. */
+/*
+ * Generate a condition: control continues at label `yes` or `no`. The code of label `next` directly follows the
+ * condition.
+ */
 static void condition(struct wmk_code *code, const struct wmk_node *node, uint32_t yes, uint32_t no, uint32_t next)
 {
 	const uint32_t mark = code->top;

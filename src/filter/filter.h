@@ -114,9 +114,9 @@ struct wmk_filter_found {
 	struct wmk_filter_input input; /* type ABSENT: not readable */
 	bool may_lack;             /* some records have no value: array elements, optional fields */
 	/*
-	 * Not NULL: the event class has the name, but the name is not an operand. `no_operand` describes the named
-	 * field, for example as "a structure". exists() then tests `input`, or is always true if the type of `input` is
-	 * ABSENT. NULL: the name is an operand, or unknown.
+	 * If `no_operand` is not NULL, the event class has the name, but the name is not an operand. `no_operand`
+	 * describes the named field, for example as "a structure". exists() then tests `input`, or is always true if
+	 * the type of `input` is ABSENT. If `no_operand` is NULL, the name is an operand, or is unknown.
 	 */
 	const char *no_operand;
 	const struct wmk_label *labels; /* `n_labels` texts that the value may be compared with */

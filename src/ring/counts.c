@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.c - the counts of lost records in a ring. Every application with the ring can write the counts, so a process
- * loads each count once and checks the loaded value before use. A valid count never decreases, and never exceeds
- * WMK_RING_COUNT_MAX. A ring with an invalid count is corrupt. The reader of a corrupt ring keeps the last valid counts
- * of the ring.
+ * counts.c - the counts of lost records in a ring. Every application that maps the ring can write the counts, so a
+ * process loads each count once and checks the loaded value before use. A valid count never decreases, and never
+ * exceeds WMK_RING_COUNT_MAX. A ring with an invalid count is corrupt. The reader of a corrupt ring keeps the last
+ * valid counts of the ring.
  *
  * wmk_ring_set_totals() makes the same checks for a process that does not read the ring.
  */
@@ -25,8 +25,8 @@ const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_rea
 }
 
 /*
- * The set header counts records that were lost without a ring. The reader reports these records together with the first
- * claim ring.
+ * The set header counts records that were lost without a ring. The reader reports the records that were lost without a
+ * ring together with the first claim ring.
  */
 static const uint64_t *count_at(const struct waymark_ring_reader *r, unsigned which)
 {
@@ -102,7 +102,8 @@ uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *r)
 
 /*
  * Count the records before the oldest sub-buffer that a reader can copy (see overtaken() in reader.c). The header of
- * the oldest sub-buffer has this count. -EAGAIN: the writers are too fast at the moment.
+ * the oldest sub-buffer contains the number of records before the sub-buffer. -EAGAIN: the writers are too fast at the
+ * moment.
  */
 static int count_overwritten(struct waymark_ring_reader *r, uint64_t *overwritten)
 {

@@ -42,7 +42,7 @@ struct wmk_ring_slot {
 };
 
 struct wmk_ring_ctl {
-	/* Line 0: written by writers. A record accesses only the first 64 bytes. */
+	/* Line 0: written by writers. A writer accesses only the first 64 bytes of the control block for a record. */
 	uint64_t write_pos;
 	struct wmk_ring_slot slot[2];
 	uint64_t reserved0[9];

@@ -66,14 +66,14 @@ struct wmk_source_ops {
 	 */
 	uint64_t (*lost)(struct wmk_source *source, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 	/*
-	 * Discard all records of the source, and restart all counts. *position, *ts: the new start. A source with clear
-	 * NULL cannot be cleared.
+	 * Discard all records of the source, and restart all counts. *position, *ts: the new start. If `clear` is NULL,
+	 * the source cannot be cleared.
 	 */
 	int (*clear)(struct wmk_source *source, uint64_t *position, uint64_t *ts);
 	/*
 	 * Return true if the source has records that next() returns only with `flush`. NULL: the source cannot detect
-	 * unread records of this kind, or the consumer daemon flushes the source only on request. The consumer flushes
-	 * a source with arm() when the source may have records that next() returns only with `flush`.
+	 * records that next() returns only with `flush`, or the consumer daemon flushes the source only on request. The
+	 * consumer flushes a source with arm() when the source may have records that next() returns only with `flush`.
 	 */
 	bool (*has_part)(struct wmk_source *source);
 	/*

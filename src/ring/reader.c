@@ -160,8 +160,8 @@ static int piece_is_sane(struct waymark_ring_reader *r, const struct wmk_ring_sn
 }
 
 /*
- * Store the end position and the counts of the returned piece in the ring. A later reader needs these values if this
- * process crashes before it releases the returned piece. UINT64_MAX is never a position.
+ * Store the end position and the counts of the returned piece in the ring. A later reader needs the end position and
+ * the counts if this process crashes before it releases the returned piece. UINT64_MAX is never a position.
  */
 static void leave_given(struct waymark_ring_reader *r, uint64_t end)
 {
@@ -295,8 +295,8 @@ static uint64_t earliest(const struct waymark_ring_reader *r, uint64_t write_pos
 }
 
 /*
- * Return true if the writer may have overwritten the data that was just read from the sub-buffer at `sub`. After a
- * result of true, the caller discards the data.
+ * Return true if the writer may have overwritten the data that was just read from the sub-buffer at `sub`. If
+ * overtaken() returns true, the caller discards the data.
  */
 static int overtaken(const struct waymark_ring_reader *r, uint64_t sub)
 {
@@ -488,8 +488,8 @@ int waymark_ring_reader_beacon(struct waymark_ring_reader *r, uint64_t *floor)
 	CPU_ZERO_S(size, one);
 	CPU_SET_S(r->ring, size, one);
 	/*
-	 * When this thread runs on the ring's CPU, the kernel aborts a sequence in progress on this CPU. A restartable
-	 * sequence that starts on this CPU afterwards reads the new floor_ts.
+	 * When this thread runs on the ring's CPU, the kernel aborts a restartable sequence in progress on this CPU. A
+	 * restartable sequence that starts on this CPU afterwards reads the new floor_ts.
 	 */
 	if (sched_setaffinity(0, size, one) < 0) {
 		err = -errno;

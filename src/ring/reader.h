@@ -59,7 +59,7 @@ struct waymark_ring_reader {
 	uint64_t lost;
 	uint64_t sequence;
 	uint64_t seen_pos;     /* greatest write_pos seen */
-	/* The release of the last returned piece sets pos, last_ts, records and overwritten to these values. */
+	/* The release of the last returned piece copies the next_ members to pos, last_ts, records and overwritten. */
 	uint64_t next_pos, next_ts, next_records, next_overwritten;
 	int observer;          /* writes nothing into the ring; see waymark_ring_reader_observe() */
 	uint64_t begin;        /* of an observer, which reads nothing before this position */
@@ -91,8 +91,8 @@ int wmk_ring_copy_alloc(struct waymark_ring_reader *r);
 /* Store the position and counts of the reader in the ring, for a later reader. */
 void wmk_ring_leave_word(struct waymark_ring_reader *r);
 /*
- * Load r->base, which an earlier reader stored in the ring when the earlier reader cleared the ring. Invalid values
- * make the ring corrupt.
+ * Load r->base, which an earlier reader stored in the ring when the earlier reader cleared the ring. If the stored
+ * values are invalid, the ring is corrupt.
  */
 void wmk_ring_base_load(struct waymark_ring_reader *r);
 /* Store r->base in the ring, for a later reader. */

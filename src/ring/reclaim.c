@@ -8,9 +8,9 @@
  *      all read    │ current      │ next      │ given back                 │ current + ring size
  *
  * A thread can have planned a record at reclaimed_pos long ago, with an earlier value of backed_pos. The restartable
- * sequence accepts this plan as long as no other record is committed. A plan at reclaimed_pos enters at most the
- * sub-buffer after the current one, so this sub-buffer keeps its memory. A plan at a later position uses the lowered
- * backed_pos: pair (J).
+ * sequence accepts a plan at reclaimed_pos as long as no other record is committed. A plan at reclaimed_pos enters at
+ * most the sub-buffer after the current one, so this sub-buffer keeps its memory. A plan at a later position uses the
+ * lowered backed_pos: pair (J).
  *
  * The reclaim of memory requires no lock and no system call in the writers. waymark_ring_set_back() allocates the
  * memory again after the next record.

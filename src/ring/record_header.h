@@ -68,8 +68,8 @@ int wmk_ring_back(struct waymark_ring_set *set, struct wmk_ring_view *ring, uint
  */
 int wmk_ring_wait_room(struct waymark_ring_set *set, uint64_t *waited);
 /*
- * Return the claim ring that the calling thread tries first. This claim ring also has the counts of threads that have
- * no ring of a CPU.
+ * Return the claim ring that the calling thread tries first. The claim ring that a thread tries first also has the
+ * counts of threads that have no ring of a CPU.
  */
 struct wmk_ring_view *wmk_ring_claim_home(struct waymark_ring_set *set);
 /* Count a lost record on the ring of the current CPU. -ENOSPC or -ESTALE. */

@@ -57,8 +57,8 @@ void wmk_ring_request_abandon(struct waymark_ring_set *set, uint32_t slot, uint3
 
 	/*
 	 * An anonymous writer cannot be identified, so the function frees the slot of any anonymous writer. If the
-	 * anonymous writer still runs, another request may overwrite the reason that this writer is storing. Otherwise
-	 * the slot of an anonymous writer that has ended would stay blocked.
+	 * anonymous writer still runs, another request may overwrite the reason that this writer is storing. If the
+	 * function did not free the slot, the slot of an anonymous writer that has ended would stay blocked.
 	 */
 	if ((is_own || owner == WMK_CLAIM_ANONYMOUS) && wmk_ring_requested(set) == 0)
 		/* Relaxed: the incomplete request is not read. */

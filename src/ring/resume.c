@@ -4,7 +4,7 @@
  *
  * A ring outlives its readers. Each reader stores its position and its counts in the ring's control block. The next
  * reader continues at the position in the trace. The next reader uses the stored counts if the stored counts belong to
- * this position.
+ * the position in the trace.
  */
 #include <string.h>
 

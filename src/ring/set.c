@@ -406,8 +406,8 @@ void wmk_ring_set_retire(struct waymark_ring_set *set)
 
 	/*
 	 * A recording thread with a stale pointer reads zeros, and the restartable sequence of the thread fails on the
-	 * guard. Such a thread may still write counts (count_cut), so the control blocks stay writable; the data needs
-	 * no access.
+	 * guard. A recording thread with a stale pointer may still write counts (count_cut), so the control blocks stay
+	 * writable; the data needs no access.
 	 */
 	mmap(shared, control, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	mmap(shared + control, set->shared_len - control, PROT_NONE,

@@ -67,7 +67,10 @@ struct waymark_ring_set {
 uint64_t wmk_ring_identity(uint32_t slot, uint32_t generation);
 /* Read the UUID of a set without a mapping of the set. 0; -EINVAL: `fd` is not a ring set. */
 int wmk_ring_set_uuid(int fd, uint8_t uuid[16]);
-/* Replace the mapping of the set by anonymous zero pages. A later open with the same shape reuses the structure. */
+/*
+ * Replace the mapping of the set by anonymous zero pages. A later open of a set with the same shape reuses the
+ * structure.
+ */
 void wmk_ring_set_retire(struct waymark_ring_set *set);
 /*
  * Allow or forbid threads of this process to wait for room. The call has an effect only if the creator of the set
@@ -179,7 +182,7 @@ void wmk_ring_reader_chunk_end(struct waymark_ring_reader *reader, uint64_t *los
 void wmk_ring_reader_chunk_begin(struct waymark_ring_reader *reader, uint64_t lost_before);
 /*
  * Return the position up to which space was released to the writers. A reader without a stored position continues at
- * this position.
+ * the position up to which space was released.
  */
 uint64_t wmk_ring_reader_given(const struct waymark_ring_reader *reader);
 /*

@@ -8,9 +8,9 @@
  * - after a session daemon with the flag PERSIST has ended, until the next session daemon connects.
  *
  * An orphan channel belongs to the endpoint from which it was received: the endpoint of root's session daemon, or of
- * the user's session daemon. A session daemon of this endpoint adopts the orphan, recorder by recorder: the session
- * daemon sends a channel with the same ring set. libwaymark removes the recorders that the session daemon has not
- * confirmed by its first DONE.
+ * the user's session daemon. A session daemon of this endpoint adopts the orphan, recorder by recorder, by a message
+ * CHANNEL with the same ring set. libwaymark removes the recorders that the session daemon has not confirmed by its
+ * first DONE.
  *
  * All functions are called with the lock held.
  */
@@ -83,8 +83,8 @@ void wmk_channels_confirmed(struct wmk_conn *conn);
  */
 void wmk_orphans_remove(unsigned endpoint, bool persistent);
 /*
- * Forget the descriptors of sets. `close_them`: close the descriptors first. `close_them` false: the descriptor table
- * with these descriptors no longer exists.
+ * Forget the descriptors of sets. `close_them`: close the descriptors first. `close_them` is false if the descriptor
+ * table that contains the descriptors of the sets no longer exists.
  */
 void wmk_channels_forget_fds(bool close_them);
 /* In a forked child, remove the channels that belong to the parent only. Returns whether there were any. */
@@ -95,8 +95,8 @@ bool wmk_channels_remove_private(void);
  * returned time in ms. The returned time becomes shorter while the application fills the rings, and longer otherwise.
  *
  * Returns -1 if no mapping is needed until another event wakes the helper thread. An idle application therefore does
- * not wake up when other applications fill the rings. When recording resumes after that, the application has one page
- * fault for each new page.
+ * not wake up when other applications fill the rings. When recording resumes after a pause, the application has one
+ * page fault for each new page.
  *
  * `period` -1: the first call. The first mapping begins 1 ms later, so a short program does not map memory ahead.
  * Helper thread only.

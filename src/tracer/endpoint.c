@@ -162,9 +162,9 @@ void wmk_endpoint_lost(struct wmk_endpoint *endpoint, int64_t now)
 	const struct wmk_conn *conn = &endpoint->conn;
 	/*
 	 * The connection is over if the session daemon refused the application, or if the session daemon accepted the
-	 * application and has ended. After that, the FIFO reports the next session daemon. If the session daemon
-	 * refused the application with EMFILE, or closed the connection without an answer, the session daemon had no
-	 * room for the application.
+	 * application and has ended. When the connection is over, the FIFO reports the next session daemon. If the
+	 * session daemon refused the application with EMFILE, or closed the connection without an answer, the session
+	 * daemon had no room for the application.
 	 */
 	const bool is_over = conn->welcomed || (conn->refused && conn->refused != EMFILE);
 

@@ -51,8 +51,8 @@ void wmk_filter_quicken(const struct wmk_filter_block *block, struct wmk_filter_
 /* Copy a block. Returns NULL if no memory is available, or if `block` is NULL. Lock held. */
 struct wmk_filter_block *wmk_filter_block_copy(const struct wmk_filter_block *block);
 /*
- * Free a block, so that another filter can use it. Either the block was never published, or the guard of its recorder
- * is already invalid. NULL has no effect. Lock held.
+ * Free a block, so that another filter can use it. The caller must ensure that the block was never published, or that
+ * the guard of its recorder is already invalid. NULL has no effect. Lock held.
  */
 void wmk_filter_block_free(struct wmk_filter_block *block);
 

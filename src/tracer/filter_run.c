@@ -68,8 +68,8 @@ static const struct wmk_op *op_of(const struct wmk_event *event, unsigned ref)
 }
 
 /*
- * Load an element. Returns false if the array element does not exist. A NULL array is treated as zeros, as it is
- * recorded.
+ * Load an element. Returns false if the array element does not exist. The elements of a NULL array are zeros, as in the
+ * record.
  */
 static bool element(const struct wmk_event *event, const struct waymark_ref *refs, struct wmk_filter_location place,
 		    uint64_t *value)

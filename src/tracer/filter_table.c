@@ -342,8 +342,8 @@ static uint32_t bounds_of(const struct branch_table *table, uint64_t *cuts)
 
 /*
  * Merge the branches. The bounds divide the values of the field into intervals, and each interval is accepted or
- * rejected as a whole. Adjacent accepted intervals are joined. The merged branches replace the table if there are fewer
- * of them.
+ * rejected as a whole. Adjacent accepted intervals are joined. The merged branches replace the table if they are fewer
+ * than the branches of the table.
  */
 static void merge(struct branch_table *table)
 {

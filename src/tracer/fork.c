@@ -129,9 +129,9 @@ int WMK_EXPORT unshare(int flags)
 }
 
 /*
- * Only for these namespace types, the kernel requires a single thread or an unshared root directory. For other
- * namespace types, the library does not end the helper thread: after setns() to another PID namespace, the process
- * could not start the helper thread again.
+ * The kernel requires a single thread, or an unshared root directory, only for user, mount and time namespaces. For
+ * other namespace types, the library does not end the helper thread: after setns() to another PID namespace, the
+ * process could not start the helper thread again.
  */
 static bool needs_one_thread(int fd, int type)
 {

@@ -54,8 +54,9 @@ static void child_identity(bool own)
 {
 	/*
 	 * A task on the storage of another thread has no restartable sequences, because the kernel does not update the
-	 * rseq area in that storage for the task. If such a task forks, the child has no restartable sequences either.
-	 * The child of such a task writes no records into a ring, and counts its records as lost.
+	 * rseq area in that storage for the task. If a task on the storage of another thread forks, the child has no
+	 * restartable sequences either. A child without restartable sequences writes no records into a ring, and counts
+	 * its records as lost.
 	 */
 	if (!own)
 		wmk_thread.vforked = 1;

@@ -135,7 +135,8 @@ bool wmk_helper_halt(enum wmk_helper_halt how)
 	}
 	/*
 	 * The caller may be a process that shares the memory of the application (CLONE_VM) but has its own thread-local
-	 * storage. The helper thread is then a thread of the application instead of the caller, so tgkill() fails.
+	 * storage. If the caller is a process of this kind, the helper thread belongs to another process, so tgkill()
+	 * fails.
 	 */
 	if (!wmk_helper.running || syscall(SYS_tgkill, getpid(), tid, 0) != 0) {
 		wmk_unlock();

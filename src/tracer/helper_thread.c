@@ -66,7 +66,7 @@ static bool publish_done(void)
 }
 
 /*
- * This function is the last action of the helper thread under the lock. Another helper thread may be started after
+ * thread_finish() is the last action of the helper thread under the lock. Another helper thread may be started after
  * thread_finish().
  */
 static void thread_finish(void)
@@ -185,8 +185,8 @@ static bool endpoint_output(struct wmk_endpoint *endpoint, bool reclaimed, short
 /*
  * True if the helper thread must check again soon, because a thread inside a record may still use removed recorders.
  * The time of these checks is limited, because a signal handler may have left a record by siglongjmp(): the library
- * then counts the thread permanently. After that time, the library keeps the removed recorders as long as the thread is
- * counted.
+ * then counts the thread permanently. When the time limit is over, the library keeps the removed recorders as long as
+ * the thread is counted.
  */
 static bool is_patient(bool reclaimed, int64_t now)
 {

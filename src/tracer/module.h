@@ -13,7 +13,7 @@
  * has registered since the last call.
  */
 void wmk_modules_scan(void);
-/* Remove the sites of a module that is unloaded. */
+/* Remove the sites of a module that is being unloaded. */
 void wmk_module_forget(const struct waymark_module *module);
 
 #endif

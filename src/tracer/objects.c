@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.c - list the loaded objects (see objects.h). The listing runs in the helper thread, which must not call the
- * loader, and must not access memory that a concurrent dlclose() may unmap. The helper thread reads memory with a
- * system call, which returns an error instead of a fault.
+ * objects.c - list the loaded objects (see objects.h). The listing of objects runs in the helper thread, which must not
+ * call the loader, and must not access memory that a concurrent dlclose() may unmap. The helper thread reads memory
+ * with a system call, which returns an error instead of a fault.
  *
  * main() waits for this list. To save time, the helper thread reads the data of an executable mapping from the mapped
  * file, if the path still refers to that file. Two reads of the file are enough: the beginning of the file (headers,

@@ -5,7 +5,7 @@
 
 #include "tracer/event.h"
 
-/* Note that a site of the event cannot be patched, and the reason; session daemons receive a report. */
+/* Store the reason why a site of the event cannot be patched; session daemons receive a report. */
 void wmk_event_untraceable(struct wmk_event *event, const char *why);
 /* Check the code of a site. Returns NULL if the site can be patched, or else the reason. */
 const char *wmk_patch_check(const struct waymark_site *site);

@@ -280,9 +280,9 @@ static __attribute__((noinline)) void record_by_short_table(struct waymark_desc 
 }
 
 /*
- * waymark_record() is separate from the functions above and ends in a jump to them. The separate functions save the
- * registers that the inlined ring code needs. In waymark_record(), the save of the registers would cost a rejected
- * record more than its filter.
+ * waymark_record() is separate from the functions above and ends in a jump to them. The functions to which
+ * waymark_record() jumps save the registers that the inlined ring code needs. In waymark_record(), saving the registers
+ * would take longer than the filter of a rejected record.
  */
 #if defined(__x86_64__)
 /* The name of waymark_record() for enter.S: the name is hidden, so other modules cannot interpose it. */

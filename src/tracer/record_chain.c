@@ -19,7 +19,10 @@
 #define ELLIPSIS "\xe2\x80\xa6"
 #define ELLIPSIS_BYTES 3u
 
-/* The value that is recorded for a NULL array. This memory is never written, so it costs only address space. */
+/*
+ * The value that is recorded for a NULL array. The memory of the zeros is never written, so the memory costs only
+ * address space.
+ */
 static const uint64_t zeros[8192];
 
 struct build {

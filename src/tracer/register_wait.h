@@ -8,7 +8,7 @@
  *       until the word has reached `change`, or               without the lock (lock.h): wmk_register_wake()
  *       WAYMARK_REGISTER_TIMEOUT is over: late                wmk_register_take_late(), for a report
  *
- * The functions that publish and that wake are separate, because the woken thread takes the lock next.
+ * wmk_register_publish() and wmk_register_wake() are separate functions, because the woken thread takes the lock next.
  */
 #ifndef WMK_TRACER_REGISTER_WAIT_H
 #define WMK_TRACER_REGISTER_WAIT_H

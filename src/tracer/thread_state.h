@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /*
- * Number of words in the context cache, which has the context fields that never change in a thread, in the layout of
+ * Number of words in the context cache, which holds the context fields that never change in a thread, in the layout of
  * records.
  */
 #define WMK_CTX_CACHE_WORDS 5

@@ -19,8 +19,8 @@ bool wmk_storage_is_own(void) WMK_HIDDEN;
 
 /*
  * True if the calling task owns its thread-local storage. A task that does not own its thread-local storage is another
- * process that shares the memory of this process, such as a vfork() child. A change of the state of such a task, for
- * example of its user, does not affect the process that owns the storage.
+ * process that shares the memory of this process, such as a vfork() child. A change of the state of a task that does
+ * not own its storage, for example of its user, does not affect the process that owns the storage.
  */
 static inline bool wmk_task_is_own(void)
 {

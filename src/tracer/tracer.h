@@ -10,8 +10,8 @@
  *
  * The recording path consists of enter.S, record.c, record_chain.c, context.c, filter_run.c, tls_owner.c and
  * wmk_probe_call() of probe.c. The recording path takes no lock and allocates nothing. A recording thread may still
- * read recorders, events and ring sets that were removed. The memory of these objects is type-stable: it is reused only
- * for the same kind of object, and is never unmapped.
+ * read recorders, events and ring sets that were removed. The memory of such objects is type-stable: the memory is
+ * reused only for the same kind of object, and is never unmapped.
  */
 #ifndef WMK_TRACER_TRACER_H
 #define WMK_TRACER_TRACER_H

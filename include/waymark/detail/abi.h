@@ -156,8 +156,8 @@ struct waymark_desc {
 };
 
 /*
- * One tracepoint in the text. All references are relative to the address of the member, so that the entry needs no
- * relocation. The assembler writes each entry into the section "waymark_sites".
+ * One tracepoint in the text. All references in a site are relative to the address of the member that holds the
+ * reference, so that the entry needs no relocation. The assembler writes each entry into the section "waymark_sites".
  */
 struct waymark_site {
 	uint8_t size;             /* sizeof(struct waymark_site) = 16 */

@@ -10,7 +10,7 @@
  *
  * A wrapper such as wm_hex() has the descriptor form or the block form, depending on the size of `struct
  * waymark_argument_context`. Each descriptor and each enabled block declares `struct waymark_argument_context` anew. A
- * tag is used because the declaration of a tag does not shadow a variable. Outside of an event, `struct
+ * structure tag is used because the declaration of a tag does not shadow a variable. Outside of an event, `struct
  * waymark_argument_context` is not declared, so a wrapper does not compile.
  */
 #ifndef WAYMARK_DETAIL_EVENT_C_H

@@ -446,7 +446,7 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 #define wm_array(p, n) ::waymark_detail::array<(n)>(p)
 #define wm_enum(labels, x) ::waymark_detail::labeled_enum<wmk_labelset_##labels>(x)
 #define wm_flags(labels, x) ::waymark_detail::labeled_flags<wmk_labelset_##labels>(x)
-/* The library reads name, unit and media type in the source text of the argument. */
+/* The library finds the name, the unit and the media type in the source text of the argument. */
 #define wm_named(name, x) (x)
 #define wm_unit(unit, x) (x)
 #define wm_media(type, p, len) wm_bytes(p, len)

@@ -45,8 +45,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"1:\n\t"
 
 /*
- * dlclose() can unmap a static library that is linked into a shared library. The sequences of such a library clear the
- * pointer to the descriptor, so that the kernel does not read unmapped memory.
+ * dlclose() can unmap a static library that is linked into a shared library. The sequences of a static library clear
+ * the pointer to the descriptor, so that the kernel does not read unmapped memory.
  */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "str xzr, [%[area], #8]\n\t"

@@ -28,8 +28,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 }
 
 /*
- * The descriptor that the kernel reads, and the entry of the sequence. Labels: 1 is the begin, 2 the end of the commit,
- * 4 the abort handler.
+ * The descriptor of the sequence, which the kernel reads, and the first instructions of the sequence. Assembler labels:
+ * 1 is the begin of the sequence, 2 is the end of the commit, 4 is the abort handler.
  */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
@@ -43,8 +43,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"1:\n\t"
 
 /*
- * A static library can be unmapped by dlclose(). The sequences of the library clear the pointer to the descriptor, so
- * that the kernel does not read unmapped memory.
+ * dlclose() can unmap a static library that is linked into a shared library. The sequences of a static library clear
+ * the pointer to the descriptor, so that the kernel does not read unmapped memory.
  */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "movq $0, %%fs:8(%[off])\n\t"
@@ -53,7 +53,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 #endif
 
 /*
- * The kernel expects the signature before the abort handler. The signature is part of an instruction that traps (ud1).
+ * The kernel expects the signature of the sequence before the abort handler. The signature is part of an instruction
+ * that traps (ud1).
  */
 #define WMK_SEQ_END                                                                    \
 	"2:\n\t" WMK_SEQ_CLEAR                                                          \
@@ -77,8 +78,8 @@ extern unsigned char wmk_seq_window[WMK_SEQ_WINDOWS * 4096] __attribute__((visib
 #endif
 
 /*
- * The fast path: write a header of 4 bytes and `len` bytes (1..64) of whole words. The words end at src_end, the record
- * ends at dst_end. 0; -EAGAIN: the ring's state has changed, or the sequence was aborted; -ESTALE: the guard has
+ * The fast path: write a header of 4 bytes and `len` bytes (1..64) of whole words. The words end at src_end, and the
+ * record ends at dst_end. 0; -EAGAIN: the ring's state has changed, or the sequence was aborted; -ESTALE: the guard has
  * changed.
  */
 static inline __attribute__((always_inline)) int
@@ -356,7 +357,7 @@ WMK_SEQ_TAIL(wmk_seq_tail_text, WMK_SEQ_NUL_SETUP, WMK_SEQ_NUL,
 	"incq %%rdi\n\t"                                                                \
 	"jmp 20b\n"
 
-/* Close one sub-buffer and open the next. r8: ctl, r9: ts, r10: the sub-buffer to open. */
+/* Close the current sub-buffer and open the next one. r8: ctl, r9: ts, r10: the sub-buffer to open. */
 #define WMK_SEQ_SWITCH                                                                 \
 	"movq 128(%[p]), %%r11\n\t"                                                     \
 	"testq %%r11, %%r11\n\t"                                                        \
@@ -465,7 +466,7 @@ stale:
 	return -ESTALE;
 }
 
-/* Add n to *counter, on this CPU, under the guard. */
+/* Add n to *counter, if the thread still runs on this CPU and the guard is unchanged. */
 static inline int wmk_seq_add(ptrdiff_t offset, uint32_t cpu, uint64_t *counter, uint64_t n, const uint64_t *guard,
 			      uint64_t expect)
 {
