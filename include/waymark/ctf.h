@@ -130,8 +130,8 @@ enum waymark_ctf_kind {
 
 /*
  * `text` is valid as long as the record is valid. If an integer does not fit into 64 bits, `number` is the nearest
- * value that fits, and `text` has its decimal digits with a sign (NULL if memory is short). `text` is NULL for other
- * integers.
+ * value that fits, and `text` has its decimal digits with a sign (NULL if memory is short). If an integer fits into 64
+ * bits, `text` is NULL.
  */
 struct waymark_ctf_value {
 	enum waymark_ctf_kind kind;
@@ -181,8 +181,8 @@ enum waymark_ctf_scope {
 };
 
 /*
- * Begin to read all values of a scope, in the order of the trace, the outermost structure first. Then call
- * waymark_ctf_walk_next() until it returns 0.
+ * Begin to read all values of a scope, in the order of the trace, the outermost structure first. After
+ * waymark_ctf_walk_begin(), call waymark_ctf_walk_next() until the result is 0.
  */
 void waymark_ctf_walk_begin(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope);
 /* Returns 1 and the next value in *value; 0 at the end. */

@@ -492,7 +492,7 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 
 /*
  * Add context fields to a channel. A field that the channel already has causes no error. All records of a stream have
- * the same fields. A channel that has recorded therefore continues in new streams, which need the same amount of memory
+ * the same fields. A channel that has already recorded continues in new streams, which need the same amount of memory
  * again; `warnings` report the additional memory. No record is lost or duplicated. -EINVAL: unknown context field;
  * -ENOBUFS: the owner would exceed its limit of ring memory, and nothing has changed.
  */

@@ -326,7 +326,7 @@ unsigned waymark_ctl_result_events(const struct waymark_ctl_result *result,
 unsigned waymark_ctl_result_lacks(const struct waymark_ctl_result *result, const char *const **lacks);
 /*
  * The default clock of kernel records, by its name in the kernel ("x86-tsc", "mono"); "": the daemon has a plug-in
- * clock. NULL if the request was not waymark_ctl_list_kernel().
+ * clock. Returns NULL if the request was not waymark_ctl_list_kernel().
  */
 const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *result);
 /*
@@ -339,9 +339,9 @@ unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
 unsigned waymark_ctl_result_warnings(const struct waymark_ctl_result *result, const char *const **warnings);
 /* Files that waymark_ctl_save() wrote or waymark_ctl_load() read. */
 unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const char *const **files);
-/* NULL if the request was not waymark_ctl_version(). */
+/* Returns NULL if the request was not waymark_ctl_version(). */
 const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result);
-/* NULL if the request was not waymark_ctl_snapshot_record(). */
+/* Returns NULL if the request was not waymark_ctl_snapshot_record(). */
 const struct waymark_ctl_snapshot_info *waymark_ctl_result_snapshot(const struct waymark_ctl_result *result);
 /* The whole result as JSON, indented, ending in a newline. The caller frees *text with free(). */
 int waymark_ctl_result_json(const struct waymark_ctl_result *result, char **text);

@@ -97,8 +97,8 @@ int waymark_ring_set_open(int fd, struct waymark_ring_set **set);
  * Map a ring set of another process for reading, in place of its creator or of a reader that crashed. The checks are
  * the same as in waymark_ring_set_open(). The caller keeps `fd`; the ring set keeps a copy. The caller must ensure that
  * each ring has one reader at a time. The process that reads also allocates memory, updates the heartbeat, waits for
- * records, and wakes writers. The creator may continue to free claims. Either the creator or the reading process may
- * retire claims, but not both. Returns 0 or -errno.
+ * records, and wakes writers. The creator may continue to free claims. Only one process may retire claims: either the
+ * creator or the reading process. Returns 0 or -errno.
  */
 int waymark_ring_set_open_reader(int fd, struct waymark_ring_set **set);
 /* Return the memfd, which the set owns; -1 if the set was opened for writing. */

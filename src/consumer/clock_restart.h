@@ -6,9 +6,9 @@
  *                          the counter goes back       rotation
  *     new ring sets                       ├──records wait in the rings──►│──► next chunk
  *
- * A writer never records a time that is earlier than the time of its previous record. So all records of a ring have the
- * same time until the counter reaches the time of the last record before the restart. The session daemon replaces the
- * ring sets and rotates the session, because each chunk has its own clock offset.
+ * A writer never records a time that is earlier than the time of its previous record. After the counter has gone back,
+ * all records of a ring have the same time until the counter reaches the time of the last record. The session daemon
+ * replaces the ring sets and rotates the session, because each chunk has its own clock offset.
  */
 #ifndef WMK_CONSUMER_CLOCK_RESTART_H
 #define WMK_CONSUMER_CLOCK_RESTART_H

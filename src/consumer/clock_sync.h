@@ -9,7 +9,7 @@
  *     stop, end                    one point, if packets were written after the last one
  *     real time was set            one point (wmk_consumer_clock_stepped())
  *
- * Each record is therefore between two sync points, and an idle consumer writes no sync points.
+ * Each record is between two sync points, and an idle consumer writes no sync points.
  */
 #ifndef WMK_CONSUMER_CLOCK_SYNC_H
 #define WMK_CONSUMER_CLOCK_SYNC_H

@@ -67,8 +67,8 @@ struct wmk_consumer;
 
 struct wmk_consumer_options {
 	/*
-	 * The consumer owns the output after a successful wmk_consumer_open(). NULL: the caller sets the output with
-	 * wmk_consumer_set_output() before the first stream.
+	 * The consumer owns the output after a successful wmk_consumer_open(). If `output` is NULL, the caller sets the
+	 * output with wmk_consumer_set_output() before the first stream.
 	 */
 	struct wmk_output_trace *output;
 	/*
@@ -178,8 +178,8 @@ uint32_t wmk_consumer_header_room(uint32_t subbuf_size);
  * Add a kernel channel: every CPU becomes a stream `<channel>_<cpu>`. The caller owns the reader, and keeps the reader
  * until the channel is removed or the consumer is closed. The consumer's thread uses the reader, so the caller may use
  * the reader only in the consumer's thread (wmk_consumer_queue_work()). With a kernel channel, the consumer's thread
- * sleeps in poll() and has no heartbeat. A consumer therefore has either kernel channels or ring sets. -EINVAL,
- * -ENOMEM.
+ * sleeps in poll() and has no heartbeat. A consumer cannot have both kernel channels and ring sets, because ring sets
+ * need the heartbeat. -EINVAL, -ENOMEM.
  */
 int wmk_consumer_add_kernel(struct wmk_consumer *consumer, struct wmk_kreader *reader,
 			    const struct wmk_consumer_set *how);
@@ -217,7 +217,7 @@ int wmk_consumer_flush(struct wmk_consumer *consumer);
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*
- * First take all complete sub-buffers of `from`. Then reclaim the memory of each ring of `from` that had no record for
+ * Take all complete sub-buffers of `from`, then reclaim the memory of each ring of `from` that had no record for
  * `idle_ns`. Rings in overwrite mode and kernel channels keep their memory. 0, or the first -errno.
  */
 int wmk_consumer_reclaim(struct wmk_consumer *consumer, const void *from, uint64_t idle_ns);

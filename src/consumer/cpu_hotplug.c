@@ -4,7 +4,7 @@
  * goes offline stays, because the kernel keeps the buffer of the CPU and the records in the buffer.
  *
  * The kernel allocates the buffer of a CPU when the CPU comes online for the first time. The allocation does not wake
- * readers of other buffers. So the consumer's thread reads the list of online CPUs periodically, until every possible
+ * readers of other buffers, so the consumer's thread reads the list of online CPUs periodically, until every possible
  * CPU has a stream. On most machines, every possible CPU is online and has a stream from the start, so the list is not
  * read again.
  */

@@ -4,7 +4,7 @@
  * loss.
  *
  * The lost count of a packet has two parts: losses of the source, and unwritten records. The losses of the source are
- * counted up to the end of the packet. The unwritten records are earlier records that could not be written. So the lost
+ * counted up to the end of the packet. The unwritten records are earlier records that could not be written. The lost
  * count of a packet never includes a loss that happened after the end of the packet. The first lost count of every
  * stream is 0, and the last lost count is the final count. If no packet with records can report a lost count, an empty
  * packet reports the lost count.
@@ -406,8 +406,8 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 
 	memset(result, 0, sizeof(*result));
 	/*
-	 * A stream that ends has no next chunk. The mode END therefore removes the cut of the stream, and all records
-	 * of the stream belong to the open chunk.
+	 * A stream that ends has no next chunk, so the mode END removes the cut of the stream, and all records of the
+	 * stream belong to the open chunk.
 	 */
 	for (i = 0; i < consumer->n_streams && mode == WMK_DRAIN_END; i++)
 		if ((!group || consumer->streams[i]->group == group) && consumer->streams[i]->has_cut) {

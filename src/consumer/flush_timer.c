@@ -3,12 +3,11 @@
  * flush_timer.c - writes parts of sub-buffers, so that each record is in the trace within the flush interval of its
  * channel, even if records are rare.
  *
- * The flush interval of a stream begins at the last pass that found no unread record. So the flush interval of a stream
- * begins before the first unread record is committed. A ring that fills whole sub-buffers faster than the interval is
- * never flushed. After a long sleep of the consumer's thread, the first record is written at once. A test whether a
- * kernel buffer has unread records is expensive. So the consumer's thread flushes a kernel buffer until the buffer is
- * empty. After the kernel has woken the consumer's thread for a kernel buffer (kernel_sleep.c), the thread flushes the
- * buffer again.
+ * The flush interval of a stream begins at the last pass that found no unread record, so it begins before the first
+ * unread record is committed. A ring that fills whole sub-buffers faster than the interval is never flushed. After a
+ * long sleep of the consumer's thread, the first record is written at once. A test whether a kernel buffer has unread
+ * records is expensive, so the consumer's thread flushes a kernel buffer until the buffer is empty. After the kernel
+ * has woken the consumer's thread for a kernel buffer (kernel_sleep.c), the thread flushes the buffer again.
  *
  * While a live reader follows the trace (store/followed.h), the flush interval is 10 ms, or 50 ms if the parts are
  * large. If no record is unread at the end of a pass, the consumer publishes the low-water time. With the low-water
@@ -156,8 +155,8 @@ static void publish_low_water(struct wmk_consumer *consumer, uint64_t now)
 }
 
 /*
- * With a live reader, if the unread part of one stream is due, the unread parts of all streams are written. So no ring
- * holds an unwritten record before the low-water time.
+ * With a live reader, if the unread part of one stream is due, the unread parts of all streams are written, so that no
+ * ring holds an unwritten record before the low-water time.
  */
 void wmk_consumer_flush_due(struct wmk_consumer *consumer, struct wmk_drain_result *pass)
 {

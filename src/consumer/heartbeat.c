@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heartbeat.c - updates the heartbeat while the consumer's thread is busy. One write to a shared disk can take seconds.
- * Without a heartbeat, writers that wait for room would assume a crash and lose their records. So while the consumer's
+ * Without a heartbeat, writers that wait for room would assume a crash and lose their records. While the consumer's
  * thread is busy, a second thread updates the heartbeat. The second thread stops if the consumer's thread makes no
  * progress for HUNG_NS, and pauses while the consumer's thread sleeps.
  */

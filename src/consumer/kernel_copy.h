@@ -5,8 +5,7 @@
  *
  *     streams of the channel ──take──► wmk_kernel_copy ──add──► streams of the same names, in another consumer
  *
- * A kernel buffer has one reader, and reading empties the buffer. The next snapshot therefore begins where this
- * snapshot ends.
+ * A kernel buffer has one reader, and reading empties the buffer, so the next snapshot begins where this snapshot ends.
  */
 #ifndef WMK_CONSUMER_KERNEL_COPY_H
 #define WMK_CONSUMER_KERNEL_COPY_H

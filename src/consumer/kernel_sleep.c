@@ -60,9 +60,8 @@ static void shorten(int *ms, uint64_t most_us)
 
 /*
  * A command or a filled buffer ends the sleep of the consumer's thread. While packets cannot be written (`stuck`,
- * `refused`), the buffers stay full. So while packets cannot be written, the consumer's thread does not pass the
- * buffers to poll(). A poll() of full buffers would return at once, without a sleep. A wake that came before this pass
- * causes one more pass, so no command is missed.
+ * `refused`), the buffers stay full, so the consumer's thread does not pass the buffers to poll(): poll() would return
+ * at once. A wake that came before this pass causes one more pass, so no command is missed.
  */
 void wmk_kernel_sleep(struct wmk_consumer *consumer, bool deep, int64_t us)
 {

@@ -27,10 +27,7 @@ static int64_t reclaim(struct wmk_stream *stream, uint64_t now)
 {
 	const int64_t bytes = stream->source->ops->reclaim(stream->source);
 
-	/*
-	 * A ring with unread sub-buffers keeps its memory. The idle time of a ring with unread sub-buffers therefore
-	 * begins again.
-	 */
+	/* A ring with unread sub-buffers keeps its memory, so the idle time of such a ring begins again. */
 	if (bytes == -EAGAIN)
 		stream->idle_ns = now;
 	else

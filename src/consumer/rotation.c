@@ -230,10 +230,10 @@ static void begin_sources(struct wmk_consumer *consumer, bool with_records_at)
 }
 
 /*
- * Kernel sources do not store the position at which their next chunk begins. So the last journal of the rotation
- * contains the positions at which the kernel sources begin the next chunk. The last journal also contains the counts,
- * because a ring loses its counts when its next chunk begins. When the next chunk is open, the last journal becomes a
- * file of the next chunk. A later consumer reads the positions and the counts from this file of the next chunk.
+ * Kernel sources do not store the position at which their next chunk begins, so the last journal of the rotation
+ * contains these positions. The last journal also contains the counts, because a ring loses its counts when its next
+ * chunk begins. When the next chunk is open, the last journal becomes a file of the next chunk. A later consumer reads
+ * the positions and the counts from this file of the next chunk.
  */
 static int count_anew(const struct rotation *rotation)
 {

@@ -8,7 +8,7 @@
  * The copy is complete before the first packet is written, so a slow disk does not shorten the copy. If the writers
  * overtake the observer, the copy begins again, and drops all pieces before a gap.
  *
- * A source of the kernel has no observer. A copy of a kernel source therefore consumes the records of the source.
+ * A source of the kernel has no observer, so a copy of a kernel source consumes the records of the source.
  */
 #include "consumer/source_copy.h"
 
@@ -264,7 +264,7 @@ static int take_pieces(struct copy_source *copy, struct wmk_source *from, uint64
 			break;
 		/*
 		 * If packet.lost has grown, the kernel has overwritten records between the previous piece and this
-		 * packet. So the copy drops all pieces before this packet.
+		 * packet, so the copy drops all pieces before this packet.
 		 */
 		if (packet.lost != before->lost) {
 			drop_pieces(copy);

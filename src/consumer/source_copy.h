@@ -18,7 +18,7 @@ struct wmk_source;
 int wmk_source_copy_open(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes, struct wmk_source **source,
 			 uint64_t *missed);
 /*
- * Copy the records of a kernel source. This call consumes all records that the source has now. If the kernel overwrites
+ * Copy the records of a kernel source. The copy consumes all records that the source has now. If the kernel overwrites
  * records during this call, the copy begins after the overwritten records. max_bytes: keep the newest packets with at
  * most this number of bytes; 0: no limit. last->records: number of records that were released from the source before.
  * *last: the last released packet, without its data. *missed: number of records that were overwritten or are not in the

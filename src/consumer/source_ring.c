@@ -55,8 +55,8 @@ static int ring_next(struct wmk_source *source, int flush, struct wmk_packet *pa
 	packet->pressure =
 		(uint32_t)((waymark_ring_reader_position(ring->reader) - from->begin_pos) * 100 / ring->source.size);
 	/*
-	 * The header_room may be larger than a packet header, because of alignment. So place the packet header directly
-	 * before the data.
+	 * The header_room may be larger than a packet header, because of alignment, so the packet header is placed
+	 * directly before the data.
 	 */
 	if (from->room)
 		packet->room = (uint8_t *)from->room + ring->header_room - WMK_CTF_PACKET_ROOM;

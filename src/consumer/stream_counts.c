@@ -59,8 +59,8 @@ void wmk_consumer_sum(struct wmk_consumer *consumer, const struct wmk_group *gro
 }
 
 /*
- * The lost count in a closed chunk is exact. The counts of single causes may already include losses of the next chunk,
- * because the source continues to count. So the sum of the causes is limited to the lost count.
+ * The lost count in a closed chunk is exact. The source continues to count, so the counts of single causes may already
+ * include losses of the next chunk. The sum of the counts of all causes is limited to the lost count of the chunk.
  */
 void wmk_stream_ended(struct wmk_stream *stream)
 {

@@ -4,7 +4,7 @@
  *
  * The consumer's thread sleeps on a futex for commands (`word`, changed by wmk_consumer_wake()) and on the rings of all
  * sets. The thread reads `word` before it takes queued work. The thread sleeps only while `word` still has the value
- * that it read. So a command that is queued after the read does not wait for the timeout of the sleep.
+ * that it read. A command that is queued after the read does not wait for the timeout of the sleep.
  */
 #include "consumer/thread.h"
 

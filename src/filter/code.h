@@ -6,8 +6,8 @@
  *     compare.c comparisons, by the types of both operands
  *     compile.c conditions, values, whole programs
  *
- * code->err keeps the first error. After an error, the functions add no more code. A caller therefore checks code->err
- * only once, at the end.
+ * code->err keeps the first error. After an error, the functions add no more code, so a caller checks code->err only
+ * once, at the end.
  */
 #ifndef WMK_FILTER_CODE_H
 #define WMK_FILTER_CODE_H

@@ -155,8 +155,8 @@ void wmk_filter_program_free(struct wmk_filter_program *program);
  *
  * wmk_filter_fit_end() returns 0 if the expression can match, or if no class was tried. Otherwise it returns -EINVAL.
  * For a name that is in no class, *missing is the number of the name, and the function starts no cause chain.
- * wmk_filter_name_wrong() starts the chain for this error. For any other mismatch, *missing is -1, and the cause chain
- * describes the mismatch.
+ * wmk_filter_name_wrong() starts the chain for this error. For a mismatch other than an unknown name, *missing is -1,
+ * and the cause chain describes the mismatch.
  */
 struct wmk_filter_fit {
 	const struct wmk_filter_expr *expr;

@@ -181,7 +181,8 @@ static int write_claimed(struct waymark_ring_set *set, struct wmk_ring_view *rin
 
 /*
  * Make one attempt to record, with signals blocked, inside the grace period. 0; -ESTALE; -ENOSPC: full (counted unless
- * may_wait); -EBUSY: no ring is free (counted unless may_yield). With any other error, the record is lost and counted.
+ * may_wait); -EBUSY: no ring is free (counted unless may_yield). With an error other than -ESTALE, -ENOSPC and -EBUSY,
+ * the record is lost and counted.
  */
 static int claim_and_write(struct waymark_ring_set *set, struct wmk_seq_plan *plan, uint32_t id, uint32_t total,
 			   int may_wait, int may_yield)

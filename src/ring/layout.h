@@ -136,9 +136,9 @@ struct wmk_set_header {
 };
 
 /*
- * This value of the heartbeat means that the reader is idle: the reader sleeps until a writer wakes it. A writer that
- * waits for room assumes once that an idle reader is alive, and stores the current time as the reader's heartbeat. A
- * reader that was woken updates the heartbeat, and a crashed reader does not.
+ * WMK_HEART_IDLE as the heartbeat means that the reader is idle: the reader sleeps until a writer wakes it. A writer
+ * that waits for room assumes once that an idle reader is alive, and stores the current time as the reader's heartbeat.
+ * A reader that was woken updates the heartbeat, and a crashed reader does not.
  */
 #define WMK_HEART_IDLE UINT64_MAX
 

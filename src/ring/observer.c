@@ -128,8 +128,8 @@ int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uin
 	r->observer = 1;
 	r->begin = begin;
 	/*
-	 * A ring does not store a position together with the count of cut fields. An observer therefore counts only the
-	 * fields that are cut after the observer was opened.
+	 * A ring does not store a position together with the count of cut fields, so an observer counts only the fields
+	 * that are cut after the observer was opened.
 	 */
 	wmk_ring_counts_load(r);
 	r->base.cut = r->counts[WMK_RING_CUT];

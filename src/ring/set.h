@@ -22,8 +22,9 @@ struct wmk_ring_view {
 	unsigned char *data;
 	/*
 	 * A record that ends at or before the position `limit` is in a sub-buffer that is open, and accessible in this
-	 * process. Any other record takes the slow path, which sets `limit`. Relaxed: a stale value of `limit` costs
-	 * one slow path. The restartable sequence checks write_pos, and rejects a plan that used a stale value.
+	 * process. A record that ends after `limit` takes the slow path, which sets `limit`. Relaxed: a stale value of
+	 * `limit` costs one slow path. The restartable sequence checks write_pos, and rejects a plan that used a stale
+	 * value.
 	 */
 	uint64_t limit;
 	uint64_t accessible;   /* bytes from the start of `data` that are readable and writable in this mapping */

@@ -277,8 +277,8 @@ void wmk_ring_set_allow_blocking(struct waymark_ring_set *set, int allow)
 
 /*
  * True if this thread has blocked a signal. A signal handler must not wait for room, and the kernel blocks the
- * handler's signal while the handler runs. Code outside signal handlers normally has no signal blocked. So a thread
- * that has any signal blocked does not wait for room.
+ * handler's signal while the handler runs. Code outside signal handlers normally has no signal blocked. A thread that
+ * has any signal blocked does not wait for room, because the thread may be in a signal handler.
  */
 static int signals_blocked(void)
 {

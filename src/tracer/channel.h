@@ -94,9 +94,9 @@ bool wmk_channels_remove_private(void);
  * Map the ring memory that the application will write next. The helper thread calls this function again after the
  * returned time in ms. The returned time becomes shorter while the application fills the rings, and longer otherwise.
  *
- * Returns -1 if no mapping is needed until another event wakes the helper thread. An idle application therefore does
- * not wake up when other applications fill the rings. When recording resumes after a pause, the application has one
- * page fault for each new page.
+ * Returns -1 if no mapping is needed until another event wakes the helper thread. An idle application does not wake up
+ * when other applications fill the rings. When recording resumes after a pause, the application has one page fault for
+ * each new page.
  *
  * `period` -1: the first call. The first mapping begins 1 ms later, so a short program does not map memory ahead.
  * Helper thread only.

@@ -8,11 +8,11 @@
  *     waymark_record() ──► wmk_filter_accepts(): values of those locations, the program; then the guard again
  *                          (most filters compare with constants and need no program: filter_table.h)
  *
- * The library does not count recording threads in filters, because two counters would cost more than most filters. So a
- * block may be reused for another filter while a thread reads it. As with recorders, the memory of blocks is
- * type-stable: blocks have a few sizes, and are never unmapped. Even if the content of a block is inconsistent, the run
- * stays within the block and within the words that the event stages. The result of a run is valid only if the guard is
- * the same before and after the run. The guard works as a sequence lock, with the generation of the recorder as the
+ * The library does not count recording threads in filters, because two counters would cost more than most filters. A
+ * block may be reused for another filter while a thread still reads the block. As with recorders, the memory of blocks
+ * is type-stable: blocks have a few sizes, and are never unmapped. Even if the content of a block is inconsistent, the
+ * run stays within the block and within the words that the event stages. The result of a run is valid only if the guard
+ * is the same before and after the run. The guard works as a sequence lock, with the generation of the recorder as the
  * sequence number.
  */
 #ifndef WMK_TRACER_FILTER_H

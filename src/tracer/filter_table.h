@@ -13,10 +13,10 @@
  * interpreter (filter_run.c) handles all other programs, for example with doubles, context fields, elements,
  * byte-swapped numbers, or comparisons of two fields.
  *
- * A block may be reused for another filter while a thread follows the table in the block (filter.h). So the thread
- * reads the branches by relaxed loads of whole words. The memory of the branches is never used for other data, and
- * initially contains zeros ("rejected"). So every value that the thread reads leads to a result or to a later branch of
- * the block. The thread checks the offsets in a branch against the event and the pool.
+ * A block may be reused for another filter while a thread follows the table in the block (filter.h). A thread that
+ * follows a table reads the branches by relaxed loads of whole words. The memory of the branches is never used for
+ * other data, and initially contains zeros ("rejected"). Every value that a thread reads from a branch leads to a
+ * result or to a later branch of the block. The thread checks the offsets in a branch against the event and the pool.
  */
 #ifndef WMK_TRACER_FILTER_TABLE_H
 #define WMK_TRACER_FILTER_TABLE_H

@@ -289,9 +289,9 @@ static bool is_dump_wanted(void)
 
 /*
  * Record the loaded objects before main() starts: a program may crash at once, and the trace needs the objects to
- * resolve addresses. While a thread waits for registration, no objects are loaded. The helper thread therefore makes
- * the list of objects while the session daemon prepares its answer. Once no thread waits for registration, the list of
- * objects is outdated.
+ * resolve addresses. While a thread waits for registration, no objects are loaded. The helper thread makes the list of
+ * objects while the session daemon prepares its answer. Once no thread waits for registration, the list of objects is
+ * outdated.
  */
 static void dump_state(bool is_new)
 {

@@ -93,8 +93,8 @@ static int add_field(struct plan_maker *m, unsigned type, unsigned elem, uint32_
 
 /*
  * A string with a precision is read only up to that length, as in printf(), so the string needs no NUL at its end. For
- * "%.*s", the limit of the string is the int argument directly before the string. This limit argument is the last value
- * of the run before the string.
+ * "%.*s", the int argument directly before the string is the limit of the string. The int argument is the last value of
+ * the run before the string.
  */
 static int bound_string(struct plan_maker *m, const struct wmk_format_arg *arg, uint8_t type_before)
 {

@@ -24,8 +24,8 @@ struct wmk_filter_block;          /* filter_block.h */
 
 /*
  * `gen` is the guard: 0 in a removed recorder, otherwise an odd number that is never reused. All other members of a
- * recorder are written while `gen` is 0. So if a thread reads the same `gen` before and after other members, the values
- * of these members belong together. A ring commits a record only if `gen` still has the same value at the commit.
+ * recorder are written while `gen` is 0. If a thread reads the same `gen` before and after other members, the values of
+ * these members belong together. A ring commits a record only if `gen` still has the same value at the commit.
  */
 struct waymark_recorder {
 	uint64_t gen;

@@ -4,7 +4,7 @@
  * user, the process stops using its rings, and registers under its new identity.
  *
  * Only in the shared library. In a static program, the names of the wrappers belong to the C library. A static program
- * that changes its user therefore continues to record into the rings of the old user.
+ * that changes its user continues to record into the rings of the old user.
  */
 #include <dlfcn.h>
 #include <errno.h>

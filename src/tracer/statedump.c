@@ -109,9 +109,9 @@ void wmk_statedump_repeat(void)
 }
 
 /*
- * The helper thread records the state dump in place of the application. The function therefore sets the context field
- * procname of the helper thread to the current name of the main thread. With `is_known`, the function uses the name
- * that the registration has just read.
+ * The helper thread records the state dump in place of the application, so the context field procname of the helper
+ * thread is set to the current name of the main thread. With `is_known`, the function uses the name that the
+ * registration has just read.
  */
 static void set_procname(bool is_known)
 {

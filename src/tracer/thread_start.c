@@ -4,7 +4,7 @@
  *
  * Before a new thread runs code of libwaymark, the C library makes system calls (rseq, set_robust_list) in the thread,
  * and aborts the process if one of them fails. An application may install a seccomp filter as soon as the constructor
- * returns. So the constructor waits until the new thread has made the system calls of the C library.
+ * returns. The constructor waits until the new thread has made the system calls of the C library.
  */
 #include <errno.h>
 #include <limits.h>

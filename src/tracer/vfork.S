@@ -2,9 +2,9 @@
 /*
  * vfork.S - vfork() that marks the thread-local storage which parent and child share while the child runs.
  *
- * vfork() returns twice on one stack. So vfork() keeps its values in registers, which the kernel restores for both
- * returns, instead of on the stack. The mark is the first word of struct wmk_thread (thread_state.h). The parent
- * restores the old value of the mark.
+ * Because vfork() returns twice on one stack, the code keeps its values in registers, which the kernel restores for
+ * both returns. The mark is the first word of struct wmk_thread (thread_state.h). The parent restores the old value of
+ * the mark.
  */
 #if defined(__x86_64__)
 

@@ -4,8 +4,8 @@
  *
  * Each use of a macro declares a local type (wmk_tag), which holds the texts of the event. The descriptor is a static
  * member of a template over wmk_tag and the types of the arguments. The template is in an unnamed namespace. The
- * descriptor is therefore a local symbol: assembly can name its address, also in inline functions and templates. The
- * descriptor is initialised at compile time; no code runs at program start.
+ * descriptor is a local symbol, so assembly can name the address of the descriptor, also in inline functions and
+ * templates. The descriptor is initialised at compile time; no code runs at program start.
  *
  * Arguments are evaluated within one full expression, together with the call of waymark_record(), so temporaries live
  * until the event is recorded.
