@@ -223,9 +223,9 @@ int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymar
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
  * Close the trace that was recorded so far, while recording continues. The closed trace becomes a complete trace in the
- * directory archives/NAME of the session's trace (closed_chunk of struct waymark_ctl_session_info). Later records are
- * in the next chunk. Counts are the sums over all chunks. -ENODATA: the session was never active; -ENOTSUP: it is a
- * flight recorder; -ETIMEDOUT: the disk is slow or full, and the rotation continues.
+ * directory archives/NAME of the session's trace (closed_chunk of struct waymark_ctl_session_info). Records after the
+ * rotation are in the next chunk. The counts of a session are the sums over all its chunks. -ENODATA: the session was
+ * never active; -ENOTSUP: it is a flight recorder; -ETIMEDOUT: the disk is slow or full, and the rotation continues.
  */
 int waymark_ctl_rotate(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /* Options of waymark_ctl_enable_rotation(). A member that is 0 leaves its setting unchanged. */
@@ -493,8 +493,8 @@ int waymark_ctl_disable_event(struct waymark_ctl *ctl, const struct waymark_ctl_
 /*
  * Add context fields to a channel. A field that the channel already has causes no error. All records of a stream have
  * the same fields. A channel that has already recorded continues in new streams, which need the same amount of memory
- * again; `warnings` report the additional memory. No record is lost or duplicated. -EINVAL: unknown context field;
- * -ENOBUFS: the owner would exceed its limit of ring memory, and nothing has changed.
+ * again; `warnings` report the additional memory. The change of the context fields loses or duplicates no record.
+ * -EINVAL: unknown context field; -ENOBUFS: the owner would exceed its limit of ring memory, and nothing has changed.
  */
 int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_events_options *options,
 			    struct waymark_ctl_result **result);

@@ -36,9 +36,10 @@ struct waymark_ctl_counts {
 /* ── events ── */
 
 /*
- * Kernel domain: the probe that a rule creates at waymark_ctl_rule.place. PROBE: an instruction of the kernel.
- * PROBE_RETURN: the return of a kernel function. FUNCTION: the entry and the return of a kernel function. USER_PROBE:
- * an address or SDT probe of a program or library. USER_PROBE_RETURN: the return of a function of a program or library.
+ * Kernel domain: the probe that a rule creates at waymark_ctl_rule.place. PROBE: a probe at an instruction of the
+ * kernel. PROBE_RETURN: a probe at the return of a kernel function. FUNCTION: the entry and the return of a kernel
+ * function. USER_PROBE: an address or SDT probe of a program or library. USER_PROBE_RETURN: the return of a function of
+ * a program or library.
  */
 enum waymark_ctl_probe {
 	WAYMARK_CTL_NO_PROBE = 0,
@@ -335,9 +336,9 @@ const char *waymark_ctl_result_kernel_clock(const struct waymark_ctl_result *res
  */
 unsigned waymark_ctl_result_unanswered(const struct waymark_ctl_result *result,
 				       const struct waymark_ctl_app_info *const **apps);
-/* Warnings of the request, in sentences. */
+/* Return the warnings of the request, in sentences. */
 unsigned waymark_ctl_result_warnings(const struct waymark_ctl_result *result, const char *const **warnings);
-/* Files that waymark_ctl_save() wrote or waymark_ctl_load() read. */
+/* Return the files that waymark_ctl_save() wrote or waymark_ctl_load() read. */
 unsigned waymark_ctl_result_files(const struct waymark_ctl_result *result, const char *const **files);
 /* Returns NULL if the request was not waymark_ctl_version(). */
 const struct waymark_ctl_version_info *waymark_ctl_result_version(const struct waymark_ctl_result *result);

@@ -74,8 +74,8 @@ union waymark_value {
 };
 
 /*
- * Declare an event. The library copies the schema and everything that the schema points to. The caller may free the
- * originals. Returns a handle that stays valid until waymark_event_unregister(); or NULL with errno
+ * Declare an event. The library copies the schema and everything that the schema points to. After the call, the caller
+ * may free the schema. Returns a handle that stays valid until waymark_event_unregister(); or NULL with errno
  *   EINVAL   a name that is not an identifier, a type that does not exist, an element type that is not a scalar,
  *            an unknown kind or size, a counter without a number
  *   E2BIG    more than WAYMARK_MAX_FIELDS fields

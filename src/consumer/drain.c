@@ -372,8 +372,8 @@ static bool follow(struct wmk_consumer *consumer)
 
 /*
  * Take complete packets in at most TURNS turns. After TURNS turns, the thread must allocate memory ahead of the writers
- * again. A full disk ends the pass. After another error of a stream, the pass skips this stream and continues with the
- * other streams.
+ * again. A full disk ends the drain pass. After another error of a stream, the pass skips this stream and continues
+ * with the other streams.
  */
 static void drain_whole(struct wmk_consumer *consumer, const struct wmk_group *group, struct wmk_drain_result *result)
 {

@@ -47,7 +47,7 @@ int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *strea
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
 /*
  * End a stream because its source is corrupt or because the stream cannot be continued. The other streams continue.
- * `what` is the reason for the report.
+ * `what` is the reason that the report contains.
  */
 void wmk_consumer_fail_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, const char *what, int err);
 

@@ -15,7 +15,8 @@
 
 /*
  * `path`: of the session, copied. The thread accesses the files with the rights of the owner. `log` receives the error,
- * and must stay valid as long as the process runs; `log` may be NULL. Any thread. A returned error has a cause chain.
+ * and must stay valid as long as the process runs; `log` may be NULL. Any thread. If the function returns an error, the
+ * error has a cause chain.
  */
 int wmk_idle_compression_start(const char *path, uid_t uid, gid_t gid, void (*log)(const char *words));
 

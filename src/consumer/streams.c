@@ -117,7 +117,7 @@ void wmk_streams_remove_group(struct wmk_consumer *consumer, struct wmk_group *g
 
 /*
  * Open the file of an earlier consumer. 1, 0 or -ENOENT as stream_resume(); -errno: the stream cannot be continued in
- * this file. After -errno, the file is unchanged.
+ * this file. If the function returns -errno, the file is unchanged.
  */
 static int resume_file(struct wmk_consumer *consumer, struct wmk_stream *stream, struct wmk_ctf_packet *last)
 {

@@ -246,8 +246,8 @@ static void count(struct wmk_server_work *work)
 static void run(struct wmk_server_work *work)
 {
 	/*
-	 * First continue a rotation of the trace. The records that the work item writes then belong to the chunk after
-	 * the rotation.
+	 * Before the work item, continue a rotation of the trace. The records that the work item writes then belong to
+	 * the chunk after the rotation.
 	 */
 	if (work->type != WMK_CONSUMERD_RINGS_ADD && work->type != WMK_CONSUMERD_CUT)
 		wmk_server_rotation_continue(work->trace);

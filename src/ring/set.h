@@ -138,11 +138,11 @@ struct wmk_ring_wrong {
 };
 const struct wmk_ring_wrong *wmk_ring_reader_wrong(const struct waymark_ring_reader *reader);
 /*
- * Return a time such that from now on no record with an earlier time is committed, except by a sequence that is already
- * running. A running sequence commits within 1 ms, unless the CPU is stopped, for example by a hypervisor. 0: unknown:
- * this process does not have the clock, or the ring is a claim ring with a holder. The holder of a claim ring may have
- * read the clock long before it commits the record. wmk_ring_reader_raise_floor() is cheaper than
- * waymark_ring_reader_beacon().
+ * Return a time such that from now on no record with an earlier time is committed, except by a restartable sequence
+ * that is already running. A running restartable sequence commits within 1 ms, unless the CPU is stopped, for example
+ * by a hypervisor. 0: unknown: this process does not have the clock, or the ring is a claim ring with a holder. The
+ * holder of a claim ring may have read the clock long before it commits the record. wmk_ring_reader_raise_floor() is
+ * cheaper than waymark_ring_reader_beacon().
  */
 uint64_t wmk_ring_reader_raise_floor(struct waymark_ring_reader *reader);
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.h - test points inside the restartable sequence, which cannot call functions. In a test build, the sequence
- * reads a separate page between any two stores (WMK_SEQ_WINDOW in arch/). An unreadable page raises a fault exactly
- * between the two stores.
+ * window.h - test points inside the restartable sequence, which cannot call functions. In a test build, the restartable
+ * sequence reads a separate page between any two stores (WMK_SEQ_WINDOW in arch/). An unreadable page raises a fault
+ * exactly between the two stores.
  *
  * The environment arms one window of a process: WMK_SEQ_POINT=NUMBER:ACTION[:AFTER]. AFTER is a number of records
  * (default 0). ACTION kill sends SIGKILL at the window; ACTION stop sends SIGSTOP at the window, once. The test points

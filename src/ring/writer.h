@@ -8,8 +8,8 @@
  *            ├─ enter a sub-buffer: policy, memory, wake                                (writer.c)
  *            └─ wmk_ring_write_claim()  without restartable sequences, or too long      (claim.c)
  *
- * The writer plans a record with values that were read before the restartable sequence. The sequence checks that the
- * values of the plan are still valid, and commits the record with one store.
+ * The writer plans a record with values that were read before the restartable sequence. The restartable sequence checks
+ * that the values of the plan are still valid, and commits the record with one store.
  */
 #ifndef WMK_RING_WRITER_H
 #define WMK_RING_WRITER_H
@@ -83,10 +83,11 @@ static inline __attribute__((always_inline)) int wmk_ring_committed(struct wayma
 
 /*
  * Grace period: wmk_ring_grace() waits for threads on the slow path (sub-buffer entry, claim rings), and for other code
- * that runs under a guard. Threads on the fast path are not counted, so the caller first aborts their sequences with
- * membarrier(PRIVATE_EXPEDITED_RSEQ). Call wmk_ring_grace() after the guard has changed. Returns 0 when every thread
- * that may have seen the old value of the guard has left; -ETIMEDOUT after `timeout_us` (the set must not be freed
- * then). Only one thread at a time may call wmk_ring_grace(), wmk_ring_grace_begin() and wmk_ring_grace_over().
+ * that runs under a guard. Threads on the fast path are not counted, so the caller first aborts their restartable
+ * sequences with membarrier(PRIVATE_EXPEDITED_RSEQ). Call wmk_ring_grace() after the guard has changed. Returns 0 when
+ * every thread that may have seen the old value of the guard has left; -ETIMEDOUT after `timeout_us` (the set must not
+ * be freed then). Only one thread at a time may call wmk_ring_grace(), wmk_ring_grace_begin() and
+ * wmk_ring_grace_over().
  */
 int wmk_ring_grace(uint64_t timeout_us);
 /*

@@ -18,11 +18,11 @@
  * - the record fits into the open sub-buffer;
  * - the time is less than 2^27 cycles after the time of the last record, and not before the reader's floor.
  *
- * After the checks, the sequence writes the header, the payload and the slot (D), and makes the commit (A), as in
- * ring/arch/x86_64/commit.h. A process without restartable sequences never runs the fast path of waymark_enter(),
+ * After the checks, the restartable sequence writes the header, the payload and the slot (D), and makes the commit (A),
+ * as in ring/arch/x86_64/commit.h. A process without restartable sequences never runs the fast path of waymark_enter(),
  * because its recorders are not `direct`.
  *
- * Assembler labels: 1 is the begin of the sequence, 2 is after the commit, 4 is the abort handler.
+ * Assembler labels: 1 is the begin of the restartable sequence, 2 is after the commit, 4 is the abort handler.
  */
 #if defined(__x86_64__)
 #include "tracer/enter.h"

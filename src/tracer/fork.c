@@ -5,8 +5,8 @@
  *
  * A task that uses the thread-local storage of another task (tls_owner.h) must not enter a restartable sequence. A task
  * on the storage of another thread sees the rseq area of the thread that owns the storage. The kernel restarts the
- * sequences of the thread that owns the storage, but does not restart the sequences of the other task. The library
- * marks shared storage, and counts the records of a task that does not own its thread-local storage as lost.
+ * restartable sequences of the thread that owns the storage, but does not restart the sequences of the other task. The
+ * library marks shared storage, and counts the records of a task that does not own its thread-local storage as lost.
  *
  * Raw system calls that bypass the wrapper functions are not supported.
  */

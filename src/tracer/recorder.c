@@ -10,10 +10,10 @@
  *     remove:   unlink from every chain │ gen = 0 │ membarrier(RSEQ): sequences that saw the old gen start again
  *               and now find 0 │ wait for threads in the slow path or in a probe, which are counted │ reuse
  *
- * A thread inside a sequence can wait in the kernel for the page fault of a ring page, for example while another thread
- * changes the address space. The kernel restarts the sequence when the page fault ends. If the rings were unmapped
- * before the page fault ends, the page fault would raise SIGSEGV. The library cannot detect threads in a page fault, so
- * the library keeps the mapping for another FAULT_MS.
+ * A thread inside a restartable sequence can wait in the kernel for the page fault of a ring page, for example while
+ * another thread changes the address space. The kernel restarts the restartable sequence when the page fault ends. If
+ * the rings were unmapped before the page fault ends, the page fault would raise SIGSEGV. The library cannot detect
+ * threads in a page fault, so the library keeps the mapping for another FAULT_MS.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -316,9 +316,9 @@ bool wmk_reclaim(void)
 		removed = NULL;
 		removed_channels = NULL;
 		/*
-		 * Without the command MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ (before Linux 5.10), the end of sequences
-		 * is unknown, so removed recorders and channels are kept permanently. The grace period still counts the
-		 * threads in a probe, and waits for them.
+		 * Without the command MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ (before Linux 5.10), the end of restartable
+		 * sequences is unknown, so removed recorders and channels are kept permanently. The grace period still
+		 * counts the threads in a probe, and waits for them.
 		 */
 		if (wmk_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
 				   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) < 0) {

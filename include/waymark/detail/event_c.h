@@ -235,8 +235,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 #define WMK_PLACE(e, i, text, x) wmk_at_##i, wmk_end_##i = (int)wmk_at_##i - !WMK_IS_FIELD(i),
 #define WMK_PLACE_MANY
 /*
- * Distinguish an array from a pointer, although most expressions convert an array to a pointer. Bit-fields have no
- * __typeof__, so WMK_ADDRESS keeps the type of pointers and arrays only. Arrays of char are text.
+ * Distinguish an array argument from a pointer argument, although most expressions convert an array to a pointer.
+ * Bit-fields have no __typeof__, so WMK_ADDRESS keeps the type of pointers and arrays only. Arrays of char are text.
  */
 #define WMK_ADDRESS(i, x) __builtin_choose_expr(sizeof(wmk_class_##i) == 5, (x), (int *)0)
 #define WMK_IS_ARRAY(i) (sizeof(wmk_is_array_##i) == 2)
@@ -258,7 +258,7 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 /* An array of variable length, or without elements, is a sequence. */
 #define WMK_ARRAY_CODE(size, element) __builtin_choose_expr(__builtin_constant_p(size), \
 	(size) ? WAYMARK_T_ARRAY | (size_t)(size) / (element) << 32 : WAYMARK_T_SEQ, WAYMARK_T_SEQ)
-/* In a format, an array is a pointer, as for printf(). */
+/* In a format, an array argument is a pointer, as for printf(). */
 #define WMK_PRINTED_TYPEDEF(i, x, code) \
 	__attribute__((unused)) typedef char wmk_class_##i[WMK_CLASS(x)]; \
 	_Static_assert(WMK_CLASS_IS_VALUE(sizeof(wmk_class_##i)), \

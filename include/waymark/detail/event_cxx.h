@@ -3,9 +3,9 @@
  * event_cxx.h - C++11 and later: map an argument to the type of a field, and to a value.
  *
  * Each use of a macro declares a local type (wmk_tag), which holds the texts of the event. The descriptor is a static
- * member of a template over wmk_tag and the types of the arguments. The template is in an unnamed namespace. The
- * descriptor is a local symbol, so assembly can name the address of the descriptor, also in inline functions and
- * templates. The descriptor is initialised at compile time; no code runs at program start.
+ * member of a template over wmk_tag and the types of the arguments. The template of the descriptor is in an unnamed
+ * namespace. The descriptor is a local symbol, so assembly can name the address of the descriptor, also in inline
+ * functions and templates. The descriptor is initialised at compile time; no code runs at program start.
  *
  * Arguments are evaluated within one full expression, together with the call of waymark_record(), so temporaries live
  * until the event is recorded.
@@ -537,7 +537,7 @@ constexpr bool is_number_type(unsigned type) { return type >= WAYMARK_T_S8 && ty
 
 /*
  * Record the begin event. If the end event is enabled, the object wmk_span_<n> holds the descriptor of the end event
- * until the scope of waymark_span() ends. Both events have the same log level.
+ * until the scope of waymark_span() ends. The begin event and the end event have the same log level.
  */
 #define WMK_SCOPE(provider, name, n, n_end, map, e, ...) \
 	const ::waymark_detail::scope wmk_span_##n{ __extension__ ({ \

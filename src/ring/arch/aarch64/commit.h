@@ -29,8 +29,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 }
 
 /*
- * The descriptor of the sequence, which the kernel reads, and the first instructions of the sequence. Assembler labels:
- * 1 is the begin of the sequence, 2 is the end of the commit, 4 is the abort handler.
+ * The descriptor of the restartable sequence, which the kernel reads, and the first instructions of the sequence.
+ * Assembler labels: 1 is the begin of the restartable sequence, 2 is the end of the commit, 4 is the abort handler.
  */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
@@ -45,8 +45,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"1:\n\t"
 
 /*
- * dlclose() can unmap a static library that is linked into a shared library. The sequences of a static library clear
- * the pointer to the descriptor, so that the kernel does not read unmapped memory.
+ * dlclose() can unmap a static library that is linked into a shared library. The restartable sequences of a static
+ * library clear the pointer to the descriptor, so that the kernel does not read unmapped memory.
  */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "str xzr, [%[area], #8]\n\t"
@@ -55,8 +55,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 #endif
 
 /*
- * The kernel expects the signature of the sequence before the abort handler. The signature is an instruction that traps
- * (brk).
+ * The kernel expects the signature of a restartable sequence before the abort handler. The signature is an instruction
+ * that traps (brk).
  */
 #define WMK_SEQ_END                                                                    \
 	"2:\n\t" WMK_SEQ_CLEAR                                                          \

@@ -8,7 +8,8 @@
  *       the overwrite reader's copy, load barrier, load of write_pos (reader.c);
  *   (D) the stores to a slot, tag first: pair with the reader's load of tag, time, count, tag (reader.c).
  *
- * Registers are assigned by hand: each sequence must have enough registers with and without a frame pointer.
+ * Registers are assigned by hand: each restartable sequence must have enough registers with and without a frame
+ * pointer.
  */
 #ifndef WMK_RING_COMMIT_H
 #define WMK_RING_COMMIT_H
@@ -28,8 +29,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 }
 
 /*
- * The descriptor of the sequence, which the kernel reads, and the first instructions of the sequence. Assembler labels:
- * 1 is the begin of the sequence, 2 is the end of the commit, 4 is the abort handler.
+ * The descriptor of the restartable sequence, which the kernel reads, and the first instructions of the sequence.
+ * Assembler labels: 1 is the begin of the restartable sequence, 2 is the end of the commit, 4 is the abort handler.
  */
 #define WMK_SEQ_BEGIN                                                                  \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                            \
@@ -43,8 +44,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	"1:\n\t"
 
 /*
- * dlclose() can unmap a static library that is linked into a shared library. The sequences of a static library clear
- * the pointer to the descriptor, so that the kernel does not read unmapped memory.
+ * dlclose() can unmap a static library that is linked into a shared library. The restartable sequences of a static
+ * library clear the pointer to the descriptor, so that the kernel does not read unmapped memory.
  */
 #ifdef WMK_RSEQ_CLEAR
 #define WMK_SEQ_CLEAR "movq $0, %%fs:8(%[off])\n\t"
@@ -53,8 +54,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 #endif
 
 /*
- * The kernel expects the signature of the sequence before the abort handler. The signature is part of an instruction
- * that traps (ud1).
+ * The kernel expects the signature of a restartable sequence before the abort handler. The signature is part of an
+ * instruction that traps (ud1).
  */
 #define WMK_SEQ_END                                                                    \
 	"2:\n\t" WMK_SEQ_CLEAR                                                          \
@@ -66,8 +67,8 @@ static inline uint32_t wmk_rseq_cpu(ptrdiff_t offset)
 	".popsection\n\t"
 
 /*
- * A test build reads a separate page between any two stores of a sequence. If a test makes the page unreadable, the
- * read raises a signal at exactly this place of the sequence (window.c).
+ * A test build reads a separate page between any two stores of a restartable sequence. If a test makes the page
+ * unreadable, the read raises a signal at exactly this place of the restartable sequence (window.c).
  */
 #ifdef WMK_TESTPOINTS
 #define WMK_SEQ_WINDOWS 14
