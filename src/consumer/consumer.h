@@ -211,9 +211,9 @@ int wmk_consumer_start(struct wmk_consumer *consumer);
  */
 int wmk_consumer_flush(struct wmk_consumer *consumer);
 /*
- * Write all committed records and the current lost counts of `from` (NULL: of all sources). The function includes
- * sources that are written only at stop. Recording continues. 0, or -errno of the output: records that could not be
- * written stay in the rings.
+ * Write all committed records and the current lost counts of `from` (NULL: of all sources). The function also writes
+ * the records of sources that are otherwise written only at stop. Recording continues. 0, or -errno of the output:
+ * records that could not be written stay in the rings.
  */
 int wmk_consumer_settle(struct wmk_consumer *consumer, const void *from);
 /*

@@ -205,7 +205,9 @@ struct wmk_output_directory_options {
  * output. -ENOMEM; -EINVAL: budget_fd is not a budget page.
  */
 int wmk_output_directory_open(const struct wmk_output_directory_options *options, struct wmk_output **output);
-/* Make a trace of a store, without an output. The caller owns the store, and closes the store after the trace. */
+/*
+ * Make a trace from an open store, without an output. The caller owns the store, and closes the store after the trace.
+ */
 int wmk_output_directory_trace(struct wmk_store *store, const uint8_t uuid[16], struct wmk_output_trace **trace);
 /* For the relay: return the store of a trace in a directory, and the store of a stream. */
 struct wmk_store *wmk_output_directory_store(struct wmk_output_trace *trace);

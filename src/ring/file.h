@@ -2,11 +2,11 @@
 /*
  * file.h - ring sets in named files, in addition to those in sealed memory (docs/ring.md, "In a file").
  *
- * A ring set in a file outlives all processes. However, a file cannot be sealed: any process that can write to a file
- * can truncate the file. An access to the mapping past the end of a truncated file raises SIGBUS. A process maps the
- * file of a ring set only if the file belongs to the user of the process, and no other user can open the file. A reader
- * also serves other users, so the reader must survive the truncation of a file. After a truncation, the mapping of the
- * reader becomes zero pages, which are not a valid ring (-EIO).
+ * A ring set in a file outlives all processes. Unlike a memfd, a file cannot be sealed: any process that can write to a
+ * file can truncate the file. An access to the mapping past the end of a truncated file raises SIGBUS. A process maps
+ * the file of a ring set only if the file belongs to the user of the process, and no other user can open the file. A
+ * reader also serves other users, so the reader must survive the truncation of a file. After a truncation, the mapping
+ * of the reader becomes zero pages, which are not a valid ring (-EIO).
  *
  *     reader: fstat() at each check ─┬─ shorter than the set ───────────────► the mapping is replaced by zero pages
  *             access between checks ─┴─ SIGBUS ─► handler ──────────────────►

@@ -94,8 +94,8 @@ static uint64_t entered(const struct waymark_ring_set *set, uint64_t pos)
 }
 
 /*
- * True if the next record can end the sleep of the reader. False in overwrite mode, because the reader of an overwrite
- * ring takes whole sub-buffers.
+ * True if the next record can end the sleep of the reader. The result is false in overwrite mode, because the reader of
+ * an overwrite ring takes whole sub-buffers.
  */
 static int wakes_by_record(const struct waymark_ring_set *set)
 {

@@ -9,8 +9,8 @@
 /* If a symbol is declared with WMK_HIDDEN, code accesses the symbol without an entry in the global offset table. */
 #define WMK_HIDDEN __attribute__((visibility("hidden")))
 /*
- * Places variables of the start-up path in a page that the loader has already written to. With WMK_FIRST_PAGE, an
- * application that does not record writes to no further page of the library's data.
+ * WMK_FIRST_PAGE places variables of the start-up path in a page that the loader has already written to. With
+ * WMK_FIRST_PAGE, an application that does not record writes to no further page of the library's data.
  */
 #define WMK_FIRST_PAGE __attribute__((section(".data")))
 

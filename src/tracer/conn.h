@@ -67,7 +67,8 @@ int wmk_conn_report_problems(struct wmk_conn *conn);
 /* Receive and handle messages. Returns 0, or -errno if the caller must close the connection. Lock held. */
 int wmk_conn_input(struct wmk_conn *conn);
 /*
- * True if the helper thread may read from the connection. False while the session daemon has too many unread answers.
+ * True if the helper thread may read from the connection. The result is false while the session daemon has too many
+ * unread answers.
  */
 bool wmk_conn_may_read(const struct wmk_conn *conn);
 /*

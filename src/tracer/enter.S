@@ -20,7 +20,7 @@
  *
  * After the checks, the restartable sequence writes the header, the payload and the slot (D), and makes the commit (A),
  * as in ring/arch/x86_64/commit.h. A process without restartable sequences never runs the fast path of waymark_enter(),
- * because its recorders are not `direct`.
+ * because the recorders of such a process are not `direct`.
  *
  * Assembler labels: 1 is the begin of the restartable sequence, 2 is after the commit, 4 is the abort handler.
  */
