@@ -3,9 +3,9 @@
  * bits.h - read numbers from the bits of a packet. src/ctf and the inline functions of decode.h use it. The caller has
  * checked that the bits are within the packet.
  *
- * Bit i of a little-endian number at position `at` is bit `at` + i of the stream. The first bit of each byte is then
- * the least significant bit of the byte. A big-endian number begins with the most significant bit, and so does each
- * byte (CTF 1.8.3, section 4.1.5).
+ * Bit i of a little-endian number at position `at` is bit `at` + i of the stream. In a little-endian stream, the first
+ * bit of each byte is the least significant bit of the byte. A big-endian number begins with its most significant bit,
+ * and each of its bytes begins with the most significant bit (CTF 1.8.3, section 4.1.5).
  */
 #ifndef WMK_CTF_BITS_H
 #define WMK_CTF_BITS_H
@@ -32,7 +32,7 @@ static inline uint64_t wmk_bits_mask(unsigned width)
 	return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
 }
 
-/* Read a number of 1 to 64 bits at any position. Only the bytes that contain the number are accessed. */
+/* Read a number of 1 to 64 bits at any position. The function accesses only the bytes that contain the number. */
 static inline uint64_t wmk_bits_slow(const uint8_t *bytes, uint64_t at, unsigned width, bool is_big)
 {
 	uint64_t value = 0;
@@ -51,7 +51,10 @@ static inline uint64_t wmk_bits_slow(const uint8_t *bytes, uint64_t at, unsigned
 	return value;
 }
 
-/* `end` (bits) is the limit of readable memory. If 8 bytes are readable, one load is enough. */
+/*
+ * `end` is the limit of readable memory, in bits. If 8 bytes are readable from the number's first byte, the function
+ * needs only one load.
+ */
 static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned width, bool is_big, uint64_t end)
 {
 	const unsigned from = (unsigned)(at % 8);
@@ -69,8 +72,8 @@ static inline uint64_t wmk_bits_get(const uint8_t *bytes, uint64_t at, unsigned 
 }
 
 /*
- * Read a number of whole bytes that has 64 - `shift` bits. With `is_signed`, the result is sign-extended. Eight bytes
- * from the first byte of the number must be readable.
+ * Read a number that consists of whole bytes and has 64 - `shift` bits. If `is_signed` is true, the result is
+ * sign-extended. The 8 bytes that follow the start of the number must be readable.
  */
 static inline uint64_t wmk_bits_load(const uint8_t *bytes, uint64_t at, unsigned shift, bool is_big, bool is_signed)
 {
@@ -90,8 +93,8 @@ static inline int64_t wmk_bits_sign(uint64_t value, unsigned width)
 #define WMK_BITS_FAR UINT64_MAX
 
 /*
- * Return the number of bytes before the first NUL. The result is WMK_BITS_FAR if the first WMK_BITS_NEAR bytes have no
- * NUL, if `n` is less than WMK_BITS_NEAR, or without SSE2. The function makes no calls.
+ * Return the number of bytes before the first NUL. The result is WMK_BITS_FAR if the first WMK_BITS_NEAR bytes contain
+ * no NUL, if `n` is less than WMK_BITS_NEAR, or on machines without SSE2. The function makes no calls.
  */
 static inline uint64_t wmk_bits_text_near(const uint8_t *bytes, uint64_t n)
 {
@@ -109,7 +112,7 @@ static inline uint64_t wmk_bits_text_near(const uint8_t *bytes, uint64_t n)
 	return WMK_BITS_FAR;
 }
 
-/* Bytes before the first NUL within `n` bytes; `n` if there is no NUL. */
+/* Return the number of bytes before the first NUL within `n` bytes, or `n` if there is no NUL. */
 static inline uint64_t wmk_bits_text(const uint8_t *bytes, uint64_t n)
 {
 	const uint64_t near = wmk_bits_text_near(bytes, n);

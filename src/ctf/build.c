@@ -19,7 +19,7 @@
 #define CLOCK_BUDGET 10000u        /* members that the search for the clock of a stream visits */
 #define CLOCK_COMPARED 11u         /* cost of finding one name among WMK_CTF_CLOCKS_MAX */
 
-/* The class that wmk_ctf_build() returns, and its memory. */
+/* The block of memory of the class that wmk_ctf_build() returns. */
 struct class_memory {
 	struct wmk_ctf_class class;
 	struct wmk_scratch scratch;
@@ -105,7 +105,7 @@ bool wmk_ctf_parse_uuid(const char *text, uint8_t uuid[16])
 
 /* ── clocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Report an error at a place of the metadata; line and column may be 0. */
+/* Report an error at a position in the metadata; the line and the column may be 0. */
 static int __attribute__((format(printf, 4, 5)))
 wrong(const struct wmk_ctf_builder *from, uint32_t line, uint32_t column, const char *format, ...)
 {
@@ -150,8 +150,9 @@ static const struct wmk_ctf_clock_class *clock_of(const struct wmk_ctf_builder *
 }
 
 /*
- * Find the name of the clock that a value of `type` is mapped to, recursively; NULL: none. The search has a budget: it
- * runs before the compiler limits the nesting of types, and the metadata may use one type many times.
+ * Return the name of the clock to which `type`, or a type inside `type`, is mapped; NULL if no clock is mapped. The
+ * search has a budget, because it runs before the compiler limits the nesting of types, and the metadata may use one
+ * type many times.
  */
 static const char *clock_in(const struct wmk_type *type, unsigned depth, unsigned *budget)
 {
@@ -192,7 +193,7 @@ static bool has_member(struct wmk_ctf_builder *from, const struct wmk_type *type
 	return has;
 }
 
-/* Whether the records or packets of the stream have times. */
+/* Return whether the records or packets of the stream have times. */
 static bool has_times(struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
 {
 	return (stream->event_header && has_member(from, stream->event_header, "timestamp")) ||
@@ -200,7 +201,7 @@ static bool has_times(struct wmk_ctf_builder *from, const struct wmk_ctf_stream_
 					   has_member(from, stream->packet_context, "timestamp_end")));
 }
 
-/* The total cost is limited: the function searches each stream, and streams may share large types. */
+/* The function limits its total cost, because it searches each stream, and streams may share large types. */
 static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf_stream_class *stream)
 {
 	if (from->n_looked <= LOOKED_MAX)
@@ -209,7 +210,7 @@ static int check_looked(const struct wmk_ctf_builder *from, const struct wmk_ctf
 		     "the headers of all streams have too many members, or the names of clocks are too long");
 }
 
-/* If a trace of CTF 1.8 has times but no clock, its times are nanoseconds, as babeltrace2 reads them. */
+/* If a trace of CTF 1.8 has times but no clock, the parser interprets the times as nanoseconds, as babeltrace2 does. */
 static int assume_clock(struct wmk_ctf_builder *from)
 {
 	struct wmk_ctf_stream_class *const *streams = from->streams.items;
@@ -308,7 +309,7 @@ static int check_maps(const struct wmk_ctf_builder *from)
 
 /*
  * With several stream classes, each packet must contain the id of its stream class. If a stream has several event
- * classes and its records contain no id, only a warning is given.
+ * classes and its records contain no id, the builder adds a warning and reports no error.
  */
 static int check_ids(struct wmk_ctf_builder *from, const struct wmk_ctf_class *class)
 {
@@ -334,7 +335,7 @@ static int order_streams(struct wmk_ctf_builder *from, struct wmk_ctf_class *cla
 {
 	struct wmk_ctf_stream_class **streams = from->streams.items;
 
-	/* Events without a stream class belong to an implicit stream of TSDL. */
+	/* Events without a stream class belong to an implicit stream, as in TSDL. */
 	if (!from->streams.n && from->events.n) {
 		streams = wmk_ctf_list_add(from, &from->streams, sizeof(*streams), 1);
 		if (streams)
@@ -451,7 +452,7 @@ void wmk_ctf_class_free(struct wmk_ctf_class *class)
 	free(whole);
 }
 
-/* Messages of errors have a limited length, and the end of a path is more useful than its begin. */
+/* Error messages have a limited length, and the end of a path is more useful than its start. */
 const char *wmk_ctf_short_name(char text[WMK_CTF_SHORT], const char *name)
 {
 	const size_t len = strlen(name), most = WMK_CTF_SHORT - 4;

@@ -15,7 +15,7 @@ struct wmk_ctf_list {
 	uint32_t n, cap;
 };
 
-/* A place in the metadata that maps a type to the value of a clock. */
+/* A mapping of a type to the value of a clock, with the place of the mapping in the metadata. */
 struct wmk_ctf_map {
 	const char *clock;
 	uint32_t line, column;
@@ -49,19 +49,25 @@ struct wmk_ctf_stream_of {
 	bool is_named;
 };
 
-/* Keep `err`, which has a cause chain, if the builder has no error yet. An `err` of 0 or above is no error. */
+/*
+ * Keep `err`, which has a cause chain, if the builder has no error yet. A value of `err` that is 0 or above is not an
+ * error.
+ */
 void wmk_ctf_fail(struct wmk_ctf_builder *to, int err);
-/* Allocate zeroed scratch memory. NULL: no memory, or after an error. */
+/* Allocate zeroed scratch memory. Returns NULL if memory is short or the builder already has an error. */
 void *wmk_ctf_alloc(struct wmk_ctf_builder *to, size_t size);
-/* Copy a text to scratch memory; "" without memory, or after an error. */
+/* Copy a text to scratch memory; return "" if memory is short or the builder already has an error. */
 const char *wmk_ctf_copy_text(struct wmk_ctf_builder *to, const char *text, size_t len);
-/* Append a zeroed item. NULL: no memory, more than `max` items, or after an error. */
+/*
+ * Append a zeroed item. Returns NULL if memory is short, if the list already has `max` items, or if the builder already
+ * has an error.
+ */
 void *wmk_ctf_list_add(struct wmk_ctf_builder *to, struct wmk_ctf_list *list, size_t size, uint32_t max);
-/* Add an event class of a stream class. */
+/* Add an event class that belongs to a stream class. */
 void wmk_ctf_add_event(struct wmk_ctf_builder *to, struct wmk_ctf_event_class *event,
 		       const struct wmk_ctf_stream_of *of);
 
-/* Warn of accepted metadata that violates the specification. Equal texts are counted. */
+/* Add a warning about accepted metadata that violates the specification. Equal texts are counted. */
 void wmk_ctf_warn(struct wmk_ctf_builder *to, uint32_t line, uint32_t column, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

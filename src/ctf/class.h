@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * class.h - the metadata of a trace as data: clocks, environment, stream classes, event classes and their types. Two
- * parsers create struct wmk_ctf_class: one for TSDL (CTF 1.8), one for the JSON of CTF 2. The compiler of decode
- * programs (ctf/decode.h) and the writers of metadata read struct wmk_ctf_class.
+ * parsers create struct wmk_ctf_class: one parser for TSDL (CTF 1.8), and one parser for the JSON of CTF 2. The
+ * compiler of decode programs (ctf/decode.h) and the writers of metadata read struct wmk_ctf_class.
  *
  *     metadata file ──wmk_ctf_metadata_text()──► text ──wmk_ctf_metadata_parse()──► struct wmk_ctf_class
  *     (plain, or in packets of either byte order)
@@ -11,15 +11,14 @@
  *     packet header │ packet context │ event header │ common context │ context │ payload │ event header │ ...
  *     trace         │ stream class                                   │ event class
  *
- * A class is immutable after its creation; freeing it frees everything in it. Names are as in the metadata: in TSDL
- * they still have the '_' that producers put before a field's name, see wmk_ctf_shown_name().
+ * A class is immutable after its creation; freeing the class also frees all parts of the class. Names are stored as in
+ * the metadata: names from TSDL keep the '_' that producers put before the name of a field (wmk_ctf_shown_name()).
  *
- * Metadata is not trusted: sizes, counts and depths have limits (below). An error contains file, line, column and the
- * expected value. An error about a value in JSON has the line of the fragment, and the path to the value instead of a
- * column.
- * Errors are -errno with a cause chain: -EPROTO for malformed metadata, -ENOTSUP for valid metadata that is not
- * supported (a version, an extension), -ENOMEM. Any thread may use a finished object; only one thread at a time may
- * create it.
+ * Metadata is not trusted: sizes, counts and depths have limits (below). An error message contains the file, the line,
+ * the column and the expected value. An error message about a value in JSON contains the line of the fragment, and the
+ * path to the value instead of a column. Errors are -errno with a cause chain: -EPROTO for malformed metadata, -ENOTSUP
+ * for valid metadata that is not supported (a version, an extension), -ENOMEM. Any thread may use a finished object;
+ * only one thread at a time may create it.
  */
 #ifndef WMK_CTF_CLASS_H
 #define WMK_CTF_CLASS_H
@@ -60,7 +59,8 @@ struct wmk_ctf_env_entry {
 };
 
 /*
- * A violation of the specification that the parsers accept: its first place in the metadata, and how often it occurs.
+ * A violation of the specification that the parsers accept, with its first position in the metadata and the number of
+ * its occurrences.
  */
 struct wmk_ctf_warning {
 	const char *words;
@@ -70,10 +70,10 @@ struct wmk_ctf_warning {
 struct wmk_ctf_stream_class;
 
 /*
- * Roots, such as `context` and `payload`, are structures (WMK_TYPE_STRUCT), or NULL if the metadata has no such part.
- * `more` has the properties that are needed only to write the metadata again. `more` is a JSON object or NULL. If the
- * metadata is CTF 2, `more` contains the properties unchanged. If the metadata is CTF 1.8, `more` contains attributes
- * that hold the entries (tsdl_unknown.h).
+ * Root types, such as `context` and `payload`, are structures (WMK_TYPE_STRUCT), or NULL if the metadata has no such
+ * part. `more` contains the properties that are needed only to write the metadata again. `more` is a JSON object or
+ * NULL. If the metadata is CTF 2, `more` contains the properties unchanged. If the metadata is CTF 1.8, `more` contains
+ * attributes with the unknown entries of the metadata (tsdl_unknown.h).
  */
 struct wmk_ctf_event_class {
 	const struct wmk_ctf_stream_class *stream;
@@ -119,30 +119,30 @@ struct wmk_ctf_class {
 };
 
 /*
- * Extract the text of a metadata file: plain, or in packets (magic 0x75D11D57 in either byte order). `cut` is set if
- * the last packet is incomplete; the text then ends before that packet. The caller frees *text, which has a NUL after
- * its *len bytes. -EPROTO: a packet has contradictory sizes or another uuid than the first. -ENOTSUP: compressed or
- * encrypted.
+ * Extract the text of a metadata file, which is plain text or text in packets (magic 0x75D11D57 in either byte order).
+ * `cut` is set if the last packet is incomplete; in that case the text ends before the last packet. The caller frees
+ * *text, which has a NUL after its *len bytes of text. -EPROTO: a packet has contradictory sizes or another uuid than
+ * the first. -ENOTSUP: compressed or encrypted.
  */
 int wmk_ctf_metadata_text(const void *bytes, size_t size, char **text, size_t *len, bool *cut);
 
 /*
- * Parse metadata. `name` is the file's name, for errors. A text that begins with a record separator (0x1e) is JSON of
- * CTF 2, any other is TSDL. With `partial`, the end of the text may be missing, as in a trace that is being written. If
- * the end of the text is missing, the function returns 1, and the class contains all declarations that are complete.
- * With result 1, the cause chain contains the place where the text ends.
+ * Parse metadata. `name` is the name of the file in error messages. A text that begins with a record separator (0x1e)
+ * is JSON of CTF 2; any other text is TSDL. With `partial`, the end of the text may be missing, as in a trace that is
+ * being written. If the end of the text is missing, the function returns 1, and the class contains all declarations
+ * that are complete. If the function returns 1, the cause chain contains the place where the text ends.
  */
 int wmk_ctf_metadata_parse(const char *text, size_t len, const char *name, bool partial, struct wmk_ctf_class **class);
 void wmk_ctf_class_free(struct wmk_ctf_class *class);
 
-/* Find a class by id; NULL: not found. */
+/* Find a class by its id; NULL: no such class. */
 const struct wmk_ctf_stream_class *wmk_ctf_stream_class_of(const struct wmk_ctf_class *class, uint64_t id);
 const struct wmk_ctf_event_class *wmk_ctf_event_class_of(const struct wmk_ctf_stream_class *stream, uint64_t id);
 
-/* Shorten a path for messages: its last bytes after "...", on a character boundary. Returns `text`. */
+/* Shorten a path for messages to "..." and the last bytes of the path, without cutting a character. Returns `text`. */
 #define WMK_CTF_SHORT 64
 const char *wmk_ctf_short_name(char text[WMK_CTF_SHORT], const char *name);
-/* The name of a field as shown to users: in TSDL without the leading '_'. */
+/* Return the name of a field as shown to users: a name from TSDL is shown without its leading '_'. */
 const char *wmk_ctf_shown_name(const struct wmk_ctf_class *class, const char *name);
 
 #endif

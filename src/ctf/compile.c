@@ -2,8 +2,8 @@
 /*
  * compile.c - compile types to operations (see decode.h).
  *
- * Structures are compiled in the order in which a stream has them. A length or selector may be in any preceding
- * structure (field_ref.c).
+ * The compiler compiles the structures in the order in which a stream contains them. A length or selector may be in any
+ * preceding structure (field_ref.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -77,7 +77,7 @@ static int add(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, u
 	return 0;
 }
 
-/* End the operation at `begin` after its last contents. */
+/* Add the END operation for the operation at index `begin`, after all of its contents are compiled. */
 static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint32_t begin)
 {
 	uint32_t index;
@@ -95,7 +95,7 @@ static int end(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, u
 
 static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_type *type, const char *name);
 
-/* Compile the contents of the operation `begin`, and its end. */
+/* Compile the contents of the operation at index `begin`, and add the END operation. */
 static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t begin, const struct wmk_type *type)
 {
 	struct wmk_ctf_program_draft *code = &c->codes[scope];
@@ -124,8 +124,9 @@ static int compile_inside(struct wmk_ctf_compiler *c, unsigned scope, uint32_t b
 }
 
 /*
- * Convert a range to the selector's signedness: both ends become int64_t if the selector is signed, else uint64_t.
- * `is_signed` is the signedness of the range. False: the selector cannot have any value of the range.
+ * Convert a range to the selector's signedness: both ends become int64_t if the selector is signed, and uint64_t
+ * otherwise. `is_signed` is the signedness of the range. Returns false if the selector cannot have any value of the
+ * range.
  */
 static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64_t *to)
 {
@@ -141,7 +142,7 @@ static bool clip(bool is_signed, bool selector_is_signed, uint64_t *from, uint64
 	return (int64_t)*to >= 0;
 }
 
-/* Make the choices: the values of the selector that select each member. */
+/* Make the list of choices: for each member of the variant, the selector values that select this member. */
 static int make_choices(struct wmk_ctf_compiler *c, struct wmk_ctf_program_draft *code, uint32_t begin,
 			const struct wmk_type *type, const struct wmk_type *selector)
 {
@@ -298,7 +299,10 @@ static int compile_type(struct wmk_ctf_compiler *c, unsigned scope, const struct
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Assign roles by name in CTF 1.8. Several values of one name all have the role: a reader uses the last one. */
+/*
+ * Assign roles to the values of CTF 1.8 by their names. If several values have the same name, all of them get the role,
+ * and a reader uses the last value.
+ */
 static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct wmk_ctf_program_draft *code)
 {
 	for (uint32_t i = 0; c->class->major == 1 && i < code->n; i++)
@@ -309,8 +313,8 @@ static void give_roles(const struct wmk_ctf_compiler *c, unsigned scope, struct 
 			     code->ops[i].code == WMK_CTF_ARRAY))
 				code->ops[i].roles = WMK_ROLE_BIT(role);
 	/*
-	 * In an event header, each value of the clock has the role of the record's time. A value of the clock may also
-	 * have the role of the event's id.
+	 * In an event header, each value that is mapped to a clock has the role of the record's time. A value that is
+	 * mapped to a clock may also have the role of the event's id.
 	 */
 	for (uint32_t i = 0; scope == WMK_SCOPE_EVENT_HEADER && c->class->major == 1 && i < code->n; i++)
 		if (code->ops[i].type->clock && (code->ops[i].code == WMK_CTF_INT || code->ops[i].code == WMK_CTF_ENUM))
@@ -336,7 +340,7 @@ static int compile_scope(struct wmk_ctf_compiler *c, unsigned scope, const struc
 	return err;
 }
 
-/* The fast path for a member of a structure. */
+/* Return the fast path for a member of a structure. */
 static uint8_t ease_of(const struct wmk_ctf_op *op)
 {
 	const bool is_number = op->code == WMK_CTF_FLOAT ? op->width == 64 : op->code <= WMK_CTF_FLAGS;
@@ -433,8 +437,8 @@ static int compile_stream(struct wmk_ctf_compiler *c, const struct wmk_ctf_strea
 	for (unsigned scope = WMK_SCOPE_PACKET_CONTEXT; scope <= WMK_SCOPE_COMMON_CONTEXT && err >= 0; scope++)
 		err = compile_scope(c, scope, roots[scope]);
 	/*
-	 * Compile events before copying the shared structures: references in events decide which values of the shared
-	 * structures need a register.
+	 * Compile events before the shared structures are copied, because references in events determine which values
+	 * of the shared structures need a register.
 	 */
 	for (uint32_t i = 0; i < class->n_events && err >= 0; i++) {
 		err = compile_event(c, class->events[i], &events[i]);

@@ -16,7 +16,10 @@
 #include "ctf/decode.h"
 #include "schema/scratch.h"
 
-/* First registers of stream classes and of event classes; lower registers belong to the packet header of the trace. */
+/*
+ * The number of the first register of stream classes, and of event classes; lower registers belong to the packet header
+ * of the trace.
+ */
 #define WMK_CTF_REGISTERS_STREAM 16u
 #define WMK_CTF_REGISTERS_EVENT 32u
 
@@ -36,40 +39,44 @@ struct wmk_ctf_fixed_run {
 	uint64_t bits;
 };
 
-/* The results are allocated in scratch memory. -ENOMEM. */
+/* The function allocates the results in scratch memory. -ENOMEM. */
 int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program *program);
 void wmk_ctf_measure_event(const struct wmk_ctf_program *common, struct wmk_ctf_event_decoder *event);
 int wmk_ctf_header_plan_make(struct wmk_scratch *scratch, struct wmk_ctf_stream_decoder *stream);
 
-/* Read the number of a scalar operation at walk->at, which is aligned, and advance the walk. */
+/* Read the number of a scalar operation at the aligned position walk->at, and advance the walk. */
 int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint64_t *value);
-/* Skip one operation and everything in it. */
+/* Skip one operation and its contents. */
 int wmk_ctf_walk_over(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, uint32_t op);
 
 /* Up to this number of choices, a linear search is the fastest. */
 #define WMK_CTF_CHOICES_FEW 16u
 
 /*
- * Index that finds the first of `n` ranges that contains a value. The caller allocates wmk_ctf_selector_index_size()
- * bytes for an index. The finished index uses only the first wmk_ctf_selector_index_used() bytes.
+ * An index for finding the first of `n` ranges that contains a value. The caller allocates
+ * wmk_ctf_selector_index_size() bytes for an index. The finished index uses only the first
+ * wmk_ctf_selector_index_used() bytes.
  */
 struct wmk_ctf_selector_index;
 
 size_t wmk_ctf_selector_index_size(uint32_t n);
-/* With `is_signed` the bounds are int64_t. -ENOMEM. */
+/* If `is_signed` is true, the bounds of the ranges are int64_t values. -ENOMEM. */
 int wmk_ctf_selector_index_make(struct wmk_ctf_selector_index *chooser, bool is_signed,
 				const struct wmk_ctf_choice *choices, uint32_t n);
 size_t wmk_ctf_selector_index_used(const struct wmk_ctf_selector_index *chooser);
 /* 1 + the index of the range; 0: no range contains the value. */
 uint32_t wmk_ctf_selector_index_find(const struct wmk_ctf_selector_index *chooser, bool is_signed, uint64_t value);
 
-/* Bytes for at most `n` choices, with their index. */
+/* Return the size in bytes of at most `n` choices together with their index. */
 size_t wmk_ctf_choices_size(uint32_t n);
 /* Make the index of `choices`, which has wmk_ctf_choices_size() bytes and op->n_choices entries. -ENOMEM. */
 int wmk_ctf_choices_make_index(const struct wmk_ctf_op *op, struct wmk_ctf_choice *choices);
-/* Like wmk_ctf_variant_select(), for an operation with more than WMK_CTF_CHOICES_FEW choices. */
+/* Do the same as wmk_ctf_variant_select(), for an operation with more than WMK_CTF_CHOICES_FEW choices. */
 const struct wmk_ctf_choice *wmk_ctf_variant_select_indexed(const struct wmk_ctf_op *op, uint64_t value);
-/* The first choice that contains the value; NULL: none. If the selector is signed, values compare as signed. */
+/*
+ * Return the first choice that contains the value, or NULL if no choice contains it. If the selector is signed, the
+ * function compares values as signed numbers.
+ */
 const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op, uint64_t value);
 
 #endif

@@ -169,8 +169,8 @@ void wmk_ctf_out_cut(struct wmk_ctf_out *out, uint64_t at)
 
 	out->at = at;
 	/*
-	 * If `at` is within a byte, the bits before `at` belong to a header and are kept. The next write overwrites the
-	 * bits after `at` in this byte.
+	 * If `at` is within a byte, the function keeps the bits before `at`, because they belong to a header. The next
+	 * write to the packet overwrites the bits of this byte that follow `at`.
 	 */
 	if (used > kept)
 		memset(out->bytes + kept, 0, used - kept);

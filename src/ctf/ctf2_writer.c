@@ -25,7 +25,7 @@
 #define STRUCT(fields, align_) \
 	{ .kind = WMK_TYPE_STRUCT, .count = WMK_ARRAY_LEN(fields), .members = fields, .align = align_ }
 
-/* The headers of a packet, as packet.c encodes them. */
+/* The header and the context of a packet, as packet.c encodes them. */
 static const struct wmk_field header_fields[] = {
 	NUMBER("magic", 32, 8, WMK_ROLE_MAGIC),
 	{ .name = "uuid", .type = { .kind = WMK_TYPE_BLOB, .count = 16, .roles = WMK_ROLE_BIT(WMK_ROLE_UUID) } },
@@ -42,7 +42,7 @@ static const struct wmk_field packet_fields[] = {
 };
 static const struct wmk_type packet_context = STRUCT(packet_fields, 64);
 
-/* A record's header, as the ring writes it (docs/trace-format.md). */
+/* The header of a record, as an application writes it into a ring (docs/trace-format.md). */
 static const struct wmk_field compact_fields[] = { NUMBER("timestamp", 27, 1, WMK_ROLE_TIME) };
 static const struct wmk_field medium_fields[] = { NUMBER("id", 16, 1, WMK_ROLE_EVENT_CLASS),
 						  NUMBER("timestamp", 27, 1, WMK_ROLE_TIME) };
@@ -76,13 +76,13 @@ static int lower_type(struct wmk_scratch *scratch, const struct wmk_type *from, 
 static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
 			struct wmk_type *to);
 
-/* Whether a field of this type needs a helper field before it, for its length or presence. */
+/* Return whether a field of this type needs a helper field before it, for its length or presence. */
 static bool has_helper(const struct wmk_type *type)
 {
 	return type->kind == WMK_TYPE_SEQUENCE || type->kind == WMK_TYPE_BLOB || type->kind == WMK_TYPE_OPTIONAL;
 }
 
-/* Lower flags: keep only the named bits. */
+/* Convert flags for CTF 2: keep only the bits that have a name. */
 static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from, struct wmk_type *to)
 {
 	struct wmk_label *labels = wmk_scratch_alloc(scratch, (from->count ? from->count : 1) * sizeof(*labels));
@@ -99,7 +99,7 @@ static int lower_flags(struct wmk_scratch *scratch, const struct wmk_type *from,
 	return 0;
 }
 
-/* Lower an element. An element that needs a helper becomes a structure of the helper and the element. */
+/* Lower an element. An element that needs a helper field becomes a structure of the helper field and the element. */
 static int lower_element(struct wmk_scratch *scratch, const struct wmk_type *from, unsigned depth, struct wmk_type *to)
 {
 	struct wmk_type *elem = wmk_scratch_alloc(scratch, sizeof(*elem));
@@ -114,7 +114,7 @@ static int lower_element(struct wmk_scratch *scratch, const struct wmk_type *fro
 	return lower_fields(scratch, field, 1, depth + 1, elem);
 }
 
-/* Lower a type, without its helper. */
+/* Convert a type for CTF 2, but not the helper field of the type. */
 static int lower_type(struct wmk_scratch *scratch, const struct wmk_type *from, unsigned depth, struct wmk_type *to)
 {
 	if (depth > WMK_CTF_DEPTH_MAX)
@@ -149,7 +149,7 @@ static bool is_named(const struct wmk_field *fields, uint32_t n, const char *nam
 	return false;
 }
 
-/* Add the helper `_x_length` or `_x_present`, as in 1.8, and let `to` refer to it. */
+/* Add the helper field `_x_length` or `_x_present`, as in CTF 1.8, and let `to` refer to the helper field. */
 static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from, const struct wmk_field *all,
 		      uint32_t n, struct wmk_field *helper, struct wmk_type *to)
 {
@@ -176,7 +176,7 @@ static int add_helper(struct wmk_scratch *scratch, const struct wmk_field *from,
 	return 0;
 }
 
-/* Lower the members of a structure and add helpers between them. */
+/* Convert the members of a structure and add helper fields between the members. */
 static int lower_fields(struct wmk_scratch *scratch, const struct wmk_field *from, uint32_t n, unsigned depth,
 			struct wmk_type *to)
 {
@@ -210,7 +210,7 @@ struct recorded_classes {
 	struct wmk_type context, payload;
 };
 
-/* Make a trace with one stream class of these contexts; callers fill in the rest. */
+/* Make a trace class with one stream class that has these context fields; callers fill in the other members. */
 static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint32_t stream_id,
 		 const struct wmk_field *contexts, unsigned n_contexts)
 {
@@ -238,7 +238,7 @@ static int begin(struct wmk_scratch *scratch, struct recorded_classes *own, uint
 	return lower_fields(scratch, contexts, n_contexts, 0, &own->context);
 }
 
-/* Compile the class and write one part of it. */
+/* Compile the class and write one part of the metadata. */
 static int write_part(const struct recorded_classes *own, int err, enum wmk_ctf_part part,
 		      struct wmk_ctf_text_buffer *out)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ctf2_writer.h - declare our own traces in CTF 2. Internal to src/ctf: the functions of writer.h call these functions
- * if the version of the trace is CTF 2.
+ * if the trace has the format CTF 2.
  *
  *     struct wmk_event_class ──► types as a reader has them (class.h) ──compile──► rewrite.h ──► a fragment of JSON
  *
- * The bytes of records are the same as in 1.8. 1.8 expresses booleans, names of bits, media types and optional fields
- * by comments and helper fields. CTF 2 expresses booleans, names of bits, media types and optional fields by properties
- * of field classes.
+ * The bytes of records are the same in CTF 2 and in CTF 1.8. 1.8 expresses booleans, names of bits, media types and
+ * optional fields by comments and helper fields. CTF 2 expresses booleans, names of bits, media types and optional
+ * fields with properties of field classes.
  */
 #ifndef WMK_CTF_CTF2_WRITER_H
 #define WMK_CTF_CTF2_WRITER_H

@@ -12,8 +12,9 @@
 #include "ctf/wide_number.h"
 
 /*
- * Limits for elements without a size: the elements of one array, and the operations for all such elements in a
- * structure. More such elements are an error, because an element without a size contains no information but costs time.
+ * Limits for array elements of zero bits: the number of elements in one array, and the number of operations for all
+ * such elements in a structure. A larger number of elements is an error, because an element of zero bits contains no
+ * information but costs time.
  */
 #define EMPTY_MAX 65536u
 #define EMPTY_STEPS_MAX (16 * EMPTY_MAX)
@@ -32,7 +33,7 @@ void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *i
 	memset(walk->registers, 0, sizeof(walk->registers));
 }
 
-/* Whether the packet has `bits` more bits. */
+/* Return whether the packet has `bits` more bits. */
 static inline bool has(const struct wmk_ctf_walk *walk, uint64_t bits)
 {
 	return walk->at <= walk->in.end && bits <= walk->in.end - walk->at;
@@ -65,7 +66,7 @@ int wmk_ctf_number(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, uint6
 	return 0;
 }
 
-/* IEEE 754 binary16, for which not every compiler has a type. */
+/* IEEE 754 binary16; not every compiler has a type for this format. */
 static double half(uint64_t bits)
 {
 	const unsigned exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
@@ -94,13 +95,13 @@ static double real(uint64_t bits, unsigned width)
 	return value;
 }
 
-/* Bytes of a code unit, and of the NUL that ends a text. */
+/* Return the size in bytes of a code unit; the NUL that ends a text has the same size. */
 static unsigned unit_of(unsigned encoding)
 {
 	return encoding == WMK_ENCODING_UTF8 ? 1 : encoding <= WMK_ENCODING_UTF16BE ? 2 : 4;
 }
 
-/* Bytes before the first U+0000 within `n` bytes; `n` if there is no U+0000. */
+/* Return the number of bytes before the first U+0000 within `n` bytes, or `n` if there is no U+0000. */
 static uint64_t text_length(const uint8_t *text, uint64_t n, unsigned encoding)
 {
 	const unsigned unit = unit_of(encoding);
@@ -113,7 +114,7 @@ static uint64_t text_length(const uint8_t *text, uint64_t n, unsigned encoding)
 	return n;
 }
 
-/* Read a text up to its NUL, which has the size of a code unit. */
+/* Read a text up to its NUL, which is as large as a code unit. */
 static inline int string(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	const unsigned unit = unit_of(op->type->encoding);
@@ -166,10 +167,10 @@ const struct wmk_ctf_choice *wmk_ctf_variant_select(const struct wmk_ctf_op *op,
 }
 
 /*
- * Handle an array element of zero bits: the position of the walk at its end equals the position at its begin. The walk
- * has read nothing, so all remaining elements equal this element. With is_passing, the walk skips the remaining
- * elements. The walk counts the operations that a full walk would need, so that both kinds of walk reject the same
- * traces.
+ * Handle an array element of zero bits: the position of the walk after such an element equals its position before the
+ * element. The walk reads no bits of the element, so all remaining elements equal this element. If is_passing is set,
+ * the walk skips the remaining elements. The walk counts skipped operations as if it had run them, so that a walk with
+ * is_passing rejects the same traces as a full walk.
  */
 static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level, const struct wmk_ctf_op *op)
 {
@@ -187,7 +188,10 @@ static int empty_element(struct wmk_ctf_walk *walk, struct wmk_ctf_level *level,
 	return 0;
 }
 
-/* A child is complete: set the operation to continue with. `next` is the operation after the child. */
+/*
+ * After the last operation of a child, select the operation with which the walk continues. `next` is the operation
+ * after the child.
+ */
 static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 {
 	struct wmk_ctf_level *level;
@@ -217,8 +221,8 @@ static int advance(struct wmk_ctf_walk *walk, uint32_t next)
 }
 
 /*
- * The operation depends on a value with several sources. Find the source that the record contains, and copy its value
- * to the operation's register.
+ * The operation must depend on a value with several sources. Find the source with a value in the record, and copy the
+ * value to the operation's register.
  */
 static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 {
@@ -239,7 +243,7 @@ static int settle(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op)
 		wmk_or_empty(op->name), walk->at / 8);
 }
 
-/* Enter a variant or optional field; its register gets the operation that was selected, or 0. */
+/* Enter a variant or optional field; its register receives the selected operation, or 0. */
 static int enter_selected(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, struct wmk_ctf_item *item)
 {
 	const struct wmk_ctf_choice *choice = wmk_ctf_variant_select(op, walk->registers[op->ref]);
@@ -344,7 +348,7 @@ int wmk_ctf_walk_over(struct wmk_ctf_walk *walk, const struct wmk_ctf_op *ops, u
 {
 	struct wmk_ctf_item item;
 
-	/* Treat the operation as the whole program, because the walk does not need the enclosing levels. */
+	/* Treat the operation as a whole program, because the walk does not need the enclosing levels. */
 	walk->ops = ops;
 	walk->op = op;
 	walk->depth = 0;

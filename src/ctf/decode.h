@@ -16,12 +16,12 @@
  *     0 STRUCT next=6 │ 1 INT "count" save=1 │ 2 SEQUENCE "items" ref=1 next=4 │ 3 INT │ 4 STRING "name" │ 5 END
  *
  * A value that another field depends on (a length, a selector) is kept in a register during the walk through a record.
- * Positions are bits from the first bit of the packet; alignments of types are relative to the first bit, too.
+ * Positions are in bits from the first bit of the packet; alignments of types are relative to the first bit, too.
  *
- * The bytes are not trusted: no position is beyond `end`, no count exceeds the bits that follow, and loops over
- * elements without a size are limited. Errors are -errno with a cause chain: -ENODATA if the bytes end before the value
- * does, -EPROTO for bytes that no producer may write. A decoder is immutable and usable by any thread; a walk belongs
- * to one thread.
+ * The bytes of a packet are not trusted: no position is beyond `end`, no count exceeds the number of bits that follow,
+ * and loops over elements of zero bits are limited. Errors are -errno with a cause chain: -ENODATA if the bytes end
+ * before the end of the value, -EPROTO for bytes that no valid producer writes. A decoder is immutable and usable by
+ * any thread; a walk belongs to one thread.
  */
 #ifndef WMK_CTF_DECODE_H
 #define WMK_CTF_DECODE_H
@@ -43,7 +43,7 @@ enum wmk_ctf_code {
 	WMK_CTF_END,           /* end of a STRUCT, ARRAY, VARIANT or OPTIONAL */
 };
 
-/* How wmk_ctf_next() handles an operation. Operations other than ANYHOW have a fast path. */
+/* How wmk_ctf_next() handles an operation. All operations except WMK_CTF_ANYHOW have a fast path. */
 enum wmk_ctf_ease {
 	WMK_CTF_ANYHOW,
 	WMK_CTF_PLAIN,         /* a number of whole bytes, member of a structure */
@@ -54,8 +54,9 @@ enum wmk_ctf_ease {
 };
 
 /*
- * One possible place of a value. The value may have several possible places, or a record may lack the value. The value
- * was read if every enclosing variant and optional field selected the option that contains it.
+ * One of the possible places of a value in a record. A value may have several possible places, and a record may contain
+ * the value at none of them. The record contains the value at this place if every enclosing variant and optional field
+ * has selected the option that contains the value.
  */
 struct wmk_ctf_source {
 	uint16_t reg;              /* register of the value */
@@ -109,9 +110,9 @@ struct wmk_ctf_program {
 	const struct wmk_ctf_fixed_run *steps;
 	uint32_t n_steps;
 	/*
-	 * A structure with at most one step, of fixed size, has `fixed_bits` bits. The `fixed_bits` bits begin at the
-	 * next position with the alignment `fixed_mask` + 1. For a structure with more than one step, or with a step of
-	 * variable size, `varies` is set.
+	 * A structure with at most one step of fixed size has `fixed_bits` bits. The `fixed_bits` bits begin at the
+	 * next position with the alignment `fixed_mask` + 1. `varies` is set for a structure with more than one step,
+	 * or with a step of variable size.
 	 */
 	bool varies;
 	uint32_t fixed_mask;
@@ -125,9 +126,9 @@ struct wmk_ctf_event_decoder {
 	struct wmk_ctf_program context, payload;
 	uint64_t id;
 	/*
-	 * Distances in bits from the end of the header, which must be at a byte boundary. `to_context` and `to_payload`
-	 * are valid if is_constant_before is set. `to_end` is valid if is_constant or ends_in_text is set. A distance
-	 * is valid if all parts within the distance have a fixed size.
+	 * Distances are in bits from the end of the header, which must be at a byte boundary. `to_context` and
+	 * `to_payload` are valid if is_constant_before is set. `to_end` is valid if is_constant or ends_in_text is set.
+	 * A distance is valid if all parts within the distance have a fixed size.
 	 */
 	bool is_constant_before, is_constant;
 	/* the only part of variable size is a string at the end; to_end is the begin of the string */
@@ -163,8 +164,8 @@ void wmk_ctf_decoder_free(struct wmk_ctf_decoder *decoder);
 /* ── bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * A part of a packet. `bytes` is the (possibly virtual) address of the packet's first byte. Only bytes between `from`
- * and `end`, both in bits, are accessed.
+ * A part of a packet. `bytes` is the (possibly virtual) address of the packet's first byte. The decoder accesses only
+ * the bytes between `from` and `end`, which are both in bits.
  */
 struct wmk_ctf_bytes {
 	const uint8_t *bytes;
@@ -174,17 +175,23 @@ struct wmk_ctf_bytes {
 struct wmk_ctf_item {
 	const struct wmk_ctf_op *op;
 	bool is_end;               /* end of `op`, a STRUCT, ARRAY, VARIANT or OPTIONAL */
-	/* INT, ENUM, FLAGS: does not fit 64 bits. `value` is the nearest 64-bit value; wide_number.h has all bits */
+	/*
+	 * For INT, ENUM and FLAGS: is_wide is true if the value does not fit 64 bits. `value` is the nearest 64-bit
+	 * value; wide_number.h has all bits
+	 */
 	bool is_wide;
 	union {
-		/* INT, BOOL, ENUM, FLAGS; the count of an ARRAY; OPTIONAL: has a value; ... */
+		/*
+		 * The value of an INT, BOOL, ENUM or FLAGS; the number of elements of an ARRAY; 1 or 0 for an OPTIONAL
+		 * with or without a value.
+		 */
 		uint64_t u;
 		int64_t i;             /* ... if op->is_signed */
 		double f;
 	} value;
 	/*
-	 * STRING, TEXT, BLOB: `len` bytes in the packet; the bytes of a STRING or TEXT contain no NUL. Numbers that may
-	 * be wide: `text` is the address of the packet, `len` the number of bits.
+	 * For STRING, TEXT and BLOB, `text` points to `len` bytes in the packet; the bytes of a STRING or TEXT contain
+	 * no NUL. For numbers that may be wide, `text` is the address of the packet, and `len` is the number of bits.
 	 */
 	const char *text;
 	size_t len;
@@ -209,9 +216,9 @@ struct wmk_ctf_walk {
 	int err;
 	bool is_passing;           /* return only the first element of an array of elements without a size */
 	/*
-	 * Position and length in bytes of a string that was skipped to find the end of the record. A walk uses text_len
-	 * when it reads the string at text_at, and does not search for the end of the string again. Position and length
-	 * are valid as long as the walk stays in the same packet.
+	 * The position and the length in bytes of a string that the decoder skipped to find the end of the record. A
+	 * walk uses text_len when it reads the string at text_at, and does not search for the end of the string again.
+	 * The position and the length are valid as long as the walk stays in the same packet.
 	 */
 	uint64_t text_at, text_len;
 	struct wmk_ctf_level levels[WMK_CTF_TYPE_DEPTH + 1];
@@ -220,15 +227,15 @@ struct wmk_ctf_walk {
 
 #define WMK_CTF_NO_TEXT UINT64_MAX /* text_at: no string was skipped */
 
-/* Start with a new packet or record: no register has a value. */
+/* Start a walk at a new packet or record; all registers are empty. */
 void wmk_ctf_walk_begin(struct wmk_ctf_walk *walk, const struct wmk_ctf_bytes *in, uint64_t at);
 
-/* The empty program, for a structure that the class does not define. */
+/* The empty program, which stands for a structure that the class does not define. */
 extern const struct wmk_ctf_op wmk_ctf_nothing;
 
 /*
- * Start `program` at the position of the walk. The function keeps the registers: a field of a header may be the length
- * of a field of the payload.
+ * Start `program` at the position of the walk. The function keeps the values of the registers, because a field of a
+ * header may be the length of a field of the payload.
  */
 static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
@@ -239,7 +246,7 @@ static inline void wmk_ctf_walk_enter(struct wmk_ctf_walk *walk, const struct wm
 }
 
 /*
- * Start `program` for a search for values by role or name. Array elements without a size are all equal, so the walk
+ * Start `program` for a search for values by role or name. Array elements of zero bits are all equal, so the walk
  * returns only the first element.
  */
 static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
@@ -252,8 +259,8 @@ static inline void wmk_ctf_walk_enter_passing(struct wmk_ctf_walk *walk, const s
 bool wmk_ctf_next_any(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item);
 
 /*
- * The part of a walk that changes with every value. A loop through a whole program keeps this part in a local variable,
- * so that the processor does not wait for its own stores:
+ * The part of a walk's state that changes with every value. A loop through a whole program keeps this part in a local
+ * variable, so that the processor does not wait for its own stores:
  *
  *     struct wmk_ctf_pace pace = wmk_ctf_pace_begin(walk, program);
  *
@@ -288,8 +295,8 @@ static inline bool wmk_ctf_pace_any(struct wmk_ctf_pace *pace, struct wmk_ctf_wa
 }
 
 /*
- * Like wmk_ctf_next(). A plain number takes one load if 8 bytes of the packet are available from the begin of the
- * number.
+ * Like wmk_ctf_next(). The walk reads a plain number with one load if 8 bytes of the packet are readable from the start
+ * of the number.
  */
 static inline bool wmk_ctf_pace_next(struct wmk_ctf_pace *pace, struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
@@ -321,8 +328,9 @@ static inline bool wmk_ctf_pace_next(struct wmk_ctf_pace *pace, struct wmk_ctf_w
 }
 
 /*
- * Get the next item. False: the program is complete (walk->err is 0 and walk->at is its end), or walk->err is the
- * error. A program without operations has no items. The first item is the root structure, the last its end.
+ * Get the next item. Returns false if the program is complete (walk->err is 0 and walk->at is its end), or if the walk
+ * has failed with walk->err. A program without operations produces no items. The first item is the start of the root
+ * structure, and the last item is the end of the root structure.
  */
 static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item)
 {
@@ -335,16 +343,18 @@ static inline bool wmk_ctf_next(struct wmk_ctf_walk *walk, struct wmk_ctf_item *
 	return true;
 }
 
-/* Skip a whole program; values are only read into registers. */
+/* Skip a whole program; the walk reads only the values that need a register. */
 int wmk_ctf_skip(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program);
 
 /*
- * Size in bits of an operation with its contents, from an aligned position. 0: the size is not fixed, is 0 or is very
- * large, or a member of a structure needs a register.
+ * Return the size in bits of an operation with its contents, from an aligned position. 0: the size is not fixed, is 0
+ * or is very large, or a member of a structure needs a register.
  */
 uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op);
 
-/* The label of an ENUM's value: the first label with a range that contains the value; NULL: none. */
+/*
+ * Return the label of an ENUM's value: the first label with a range that contains the value. NULL: no such label.
+ */
 const char *wmk_ctf_label(const struct wmk_ctf_item *item);
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -360,20 +370,20 @@ struct wmk_ctf_record {
 
 /*
  * Decode the record at `at`. A header may contain only the low bits of the time. On entry, record->time is the time of
- * the previous record in this stream. For the first record, record->time is the time of the packet's begin. On entry,
- * record->event is the event of any earlier record in this stream, or NULL. -ENODATA: the record does not end within
- * the bytes. -EPROTO: unknown event id.
+ * the previous record in this stream. For the first record, record->time is the start time of the packet. On entry,
+ * record->event is the event class of any earlier record in this stream, or NULL. -ENODATA: the record does not end
+ * within the bytes. -EPROTO: unknown event id.
  */
 int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in, uint64_t at,
 		   struct wmk_ctf_record *record);
 
 /*
- * Read the time of the event header at walk->at. On entry, *time is the time of the previous record. Returns 0 if the
- * header has no time.
+ * Read the time from the event header at walk->at. On entry, *time is the time of the previous record. Returns 0 if the
+ * header contains no time.
  */
 int wmk_ctf_header_time(const struct wmk_ctf_program *header, struct wmk_ctf_walk *walk, uint64_t *time);
 
-/* The first time not before `before` that has `value` as its low `width` bits. */
+/* Return the first time that is not earlier than `before` and has `value` as its low `width` bits. */
 static inline uint64_t wmk_ctf_time(uint64_t before, uint64_t value, unsigned width)
 {
 	if (width >= 64)

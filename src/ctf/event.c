@@ -2,9 +2,9 @@
 /*
  * event.c - write event classes and field types as TSDL.
  *
- * A declaration is <type> <name><suffix>. A helper (the length of a sequence, the presence of an optional field) is a
- * separate field before the field that needs it. TSDL allows arrays and sequences of any type, but readers differ in
- * their support for nested arrays. So an element other than a scalar, string or structure is wrapped in a structure
+ * A declaration is <type> <name><suffix>. A helper field contains the length of a sequence or the presence of an
+ * optional field, and precedes that field. TSDL allows arrays and sequences of any type, but readers differ in their
+ * support for nested arrays. So the writer wraps an element other than a scalar, string or structure in a structure
  * with one member.
  */
 #include <errno.h>
@@ -18,16 +18,16 @@
 #include "ctf/ctf2_writer.h"
 #include "ctf/text_buffer.h"
 
-/* Names used in a structure: first the names of the fields, then the names of helpers. */
+/* The names that a structure already uses: first the names of the fields, then the names of helper fields. */
 struct scope {
 	char (*names)[WMK_CTF_IDENT];
 	uint32_t n;
 };
 
 /*
- * Whether a name conflicts with a used name. Two names must not differ only by a leading '_'. Readers remove the
- * leading '_' of names. babeltrace2 compares the unchanged name from the metadata with earlier names from which the '_'
- * was removed.
+ * Return whether a name conflicts with a name that is already in use. Two names must not differ only by a leading '_'.
+ * Readers remove the leading '_' of each name. babeltrace2 compares the unchanged name from the metadata with earlier
+ * names from which the '_' was removed.
  */
 static bool scope_has(const struct scope *scope, const char *ident)
 {
@@ -41,8 +41,8 @@ static bool scope_has(const struct scope *scope, const char *ident)
 }
 
 /*
- * Add the next name, which consists of prefix, name and suffix. After a conflict, the name ends with "_2", "_3", ...
- * Returns the name.
+ * Add the next name, which consists of the prefix, the name and the suffix. After a conflict, the name ends with a
+ * number, as in "name_2". Returns the name.
  */
 static const char *scope_add(struct scope *scope, const char *prefix, const char *name, const char *suffix)
 {
@@ -88,7 +88,7 @@ static int put_float(struct wmk_ctf_text_buffer *out, const struct wmk_type *typ
 
 /*
  * The writer writes the labels of an enumeration in order and without overlap. Every value of the container gets a
- * label, because babeltrace 1.5 warns of each record that has a value without a label.
+ * label, because babeltrace 1.5 prints a warning for each record that has a value without a label.
  */
 #define OTHER_LABEL "(other)"
 
@@ -99,8 +99,8 @@ struct range {
 };
 
 /*
- * Convert a label's bounds to offsets from the least value of the container. False: the whole range of the label is
- * outside the container's values.
+ * Convert a label's bounds to offsets from the least value of the container. Returns false if the whole range of the
+ * label is outside the container's values.
  */
 static bool range_of(const struct wmk_type *type, const struct wmk_label *label, struct range *range)
 {
@@ -140,8 +140,8 @@ static void put_range(struct wmk_ctf_text_buffer *out, const struct wmk_type *ty
 }
 
 /*
- * Write the labels and the gaps between them. If two labels overlap, the common values belong to the label that begins
- * first.
+ * Write the labels, and the gaps between the labels. If two labels overlap, the values that they share belong to the
+ * label that begins first.
  */
 static void put_ranges(struct wmk_ctf_text_buffer *out, const struct wmk_type *type, struct range *ranges, uint32_t n)
 {
@@ -177,7 +177,7 @@ static int put_enum(struct wmk_ctf_text_buffer *out, const struct wmk_type *type
 	size_t start = out->len;
 	int err;
 
-	/* The grammar needs at least one label: without labels the field is an integer. */
+	/* The grammar needs at least one label, so an enumeration without labels is written as an integer. */
 	if (!count)
 		return put_integer(out, &container, "");
 	wmk_ctf_put(out, "enum : ");
@@ -201,8 +201,8 @@ static int put_enum(struct wmk_ctf_text_buffer *out, const struct wmk_type *type
 }
 
 /*
- * Write flags as an integer in base 16; put_remarks() writes the names of the bits, because no enumeration can name
- * combinations of bits.
+ * Write flags as an integer in base 16, because no enumeration can name combinations of bits; put_remarks() writes the
+ * names of the bits.
  */
 static int put_flags(struct wmk_ctf_text_buffer *out, const struct wmk_type *type)
 {
@@ -360,7 +360,7 @@ int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *
 		return wmk_error(-E2BIG, "%" PRIu32 " fields at level %u", n, depth);
 	if (!n)
 		return 0;
-	/* Each field has a name and at most one helper. */
+	/* Each field has a name and at most one helper field. */
 	scope.names = calloc(2 * (size_t)n, sizeof(*scope.names));
 	if (!scope.names)
 		return wmk_error(-ENOMEM, "no memory to name %" PRIu32 " fields", n);
@@ -372,7 +372,7 @@ int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *
 	return err < 0 ? err : out->err;
 }
 
-/* Write comments about what TSDL types cannot express: units, media types, names of bits. */
+/* Write comments about properties that TSDL types cannot express: units, media types and names of bits. */
 static void put_remarks(struct wmk_ctf_text_buffer *out, const struct wmk_event_class *event)
 {
 	char words[3 * WMK_NAME_MAX];

@@ -2,12 +2,12 @@
 /*
  * event_header.c - decode an event header and find the size of its record.
  *
- * Usual headers consist of integers of fixed size. One integer may select one of a few structures of such integers.
- * Examples of usual headers are the headers of Waymark (4, 6 or 13 bytes), the compact and the large header of LTTng,
- * and a header of a plain id and time. For a usual header, the decoder has a plan: the places of id and time, for each
- * value of the selector. The decoder walks through an unusual header, value by value. If all of a header is within 64
- * bits, one load reads the header. If the rest of the record has a constant size, the load of the header is enough to
- * find the end of the record.
+ * Usual headers consist of integers of fixed size. In a usual header, one integer may select one of a few structures of
+ * integers of fixed size. Examples of usual headers are the headers of Waymark (4, 6 or 13 bytes), the compact and the
+ * large header of LTTng, and a header with only an id and a time. For a usual header, the decoder has a plan: the
+ * positions of the id and the time, for each value of the selector. The decoder reads the values of an unusual header
+ * one by one. If the whole header fits into 64 bits, the decoder reads the header with one load. If the rest of the
+ * record has a constant size, the decoder finds the end of the record from the loaded header.
  */
 #include <endian.h>
 #include <errno.h>
@@ -21,14 +21,14 @@
 
 #define CHOICES_MAX 8u
 
-/* A number at a constant distance from the header's begin, in bits; width 0: none. */
+/* A number at a constant distance, in bits, from the start of the header; the width is 0 if there is no number. */
 struct header_location {
 	uint16_t at;
 	uint8_t width;
 	bool is_big;
 };
 
-/* A number within the header's first 64 bits: value >> shift & mask. */
+/* A number within the first 64 bits of the header; the value is: word >> shift & mask. */
 struct part {
 	unsigned shift;
 	uint64_t mask;             /* 0: no such number */
@@ -56,7 +56,9 @@ struct wmk_ctf_header_plan {
 
 /* ── making a plan ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Add the numbers of operations `i` to `behind` to the plan; the first number begins at bit `*bits` or later. */
+/*
+ * Add the numbers of the operations from `i` to `behind` to the plan; the first number begins at bit `*bits` or later.
+ */
 static bool plan_numbers(const struct wmk_ctf_op *ops, uint32_t i, uint32_t behind, uint64_t *bits, struct way *way)
 {
 	for (; i < behind; i = ops[i].next) {
@@ -132,7 +134,7 @@ static bool plan_header(const struct wmk_ctf_program *header, struct wmk_ctf_hea
 		plan->ways[plan->n_ways++] = before;
 		return true;
 	}
-	/* A plan does not support references of a payload into the variant, or fields after the variant. */
+	/* A plan supports neither references from a payload into the variant nor fields after the variant. */
 	for (uint32_t j = i; j < ops[i].next; j++)
 		if (ops[j].save)
 			return false;
@@ -278,13 +280,13 @@ static const struct wmk_ctf_event_decoder *event_of(const struct wmk_ctf_stream_
 	return NULL;
 }
 
-/* The end of a part of fixed size that follows `at`. */
+/* Return the end of a part of fixed size that follows the position `at`. */
 static inline uint64_t behind(uint64_t at, const struct wmk_ctf_program *program)
 {
 	return ((at + program->fixed_mask) & ~(uint64_t)program->fixed_mask) + program->fixed_bits;
 }
 
-/* Skip a part of any kind. */
+/* Skip a part of a record, of fixed or variable size. */
 static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *program)
 {
 	if (program->varies)
@@ -293,7 +295,7 @@ static inline int pass(struct wmk_ctf_walk *walk, const struct wmk_ctf_program *
 	return walk->at > walk->in.end ? -ENODATA : 0;
 }
 
-/* Measure the rest of a record from payload_at, which is known. */
+/* Measure the rest of a record from record->payload_at, which the caller has set. */
 static __attribute__((noinline)) int payload_measured(const struct wmk_ctf_bytes *in, uint64_t time,
 						      struct wmk_ctf_record *record)
 {
@@ -320,7 +322,7 @@ static inline int text_taken(uint64_t at, uint64_t len, uint64_t time, struct wm
 	return 0;
 }
 
-/* Like text_measured(), for a long string or a string near the end of the packet. */
+/* Do the same as text_measured(), for a long string or a string near the end of the packet. */
 static __attribute__((noinline)) int text_sought(const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 						 struct wmk_ctf_record *record)
 {
@@ -345,7 +347,7 @@ static inline int text_measured(const struct wmk_ctf_bytes *in, uint64_t at, uin
 	return len == WMK_BITS_FAR ? text_sought(in, at, time, record) : text_taken(at, len, time, record);
 }
 
-/* Measure a record of record->event; `at` is the end of its header. */
+/* Measure a record of the event class record->event; `at` is the end of the header. */
 static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decoder *stream,
 					      const struct wmk_ctf_bytes *in, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)
@@ -364,7 +366,7 @@ static __attribute__((noinline)) int measured(const struct wmk_ctf_stream_decode
 	return err < 0 ? err : payload_measured(in, time, record);
 }
 
-/* Decode a record with any header. */
+/* Decode a record that has a header of any form. */
 static __attribute__((noinline)) int by_any_header(const struct wmk_ctf_stream_decoder *stream,
 						   const struct wmk_ctf_bytes *in, uint64_t at,
 						   struct wmk_ctf_record *record)
@@ -396,7 +398,7 @@ static inline uint64_t part_of(uint64_t word, const struct part *part)
 	return word >> part->shift & part->mask;
 }
 
-/* Measure a record with a near header, which ends at the byte boundary `at`. */
+/* Measure a record with a header within 64 bits, which ends at the byte boundary `at`. */
 static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, const struct wmk_ctf_bytes *in,
 				const struct wmk_ctf_event_decoder *event, uint64_t at, uint64_t time,
 				struct wmk_ctf_record *record)
@@ -420,7 +422,10 @@ static inline int behind_header(const struct wmk_ctf_stream_decoder *stream, con
 	return 0;
 }
 
-/* Measure a record with a near header, if its event differs from the event of the previous record. */
+/*
+ * Measure a record with a header within 64 bits, if its event class differs from the event class of the previous
+ * record.
+ */
 static __attribute__((noinline)) int of_event(const struct wmk_ctf_stream_decoder *stream,
 					      const struct wmk_ctf_bytes *in, uint64_t id, uint64_t at, uint64_t time,
 					      struct wmk_ctf_record *record)
@@ -458,9 +463,9 @@ int wmk_ctf_record(const struct wmk_ctf_stream_decoder *stream, const struct wmk
 	record->walk.registers[plan->save] = selector;
 	record->at = at;
 	/*
-	 * Most records have the same event as the previous record. The code compares the id with the id of the previous
-	 * record. A processor that predicts equal ids continues with the end of the record before the id has been
-	 * loaded.
+	 * Most records have the same event class as the previous record. The code compares the id with the id of the
+	 * previous record. A processor that predicts equal ids continues at the end of the record before it has loaded
+	 * the id.
 	 */
 	id = part_of(word, &way->near_id);
 	if (!before || before->id != id)

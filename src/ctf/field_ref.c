@@ -2,20 +2,21 @@
 /*
  * field_ref.c - resolve references to values in registers (see field_ref.h).
  *
- * CTF 1.8: section 7.3.2 of CTF 1.8.3 defines the search for a name without a scope. The search first goes through the
- * preceding fields of the enclosing structures, the innermost structure first. The search then goes through the
- * preceding root structures, the latest first.
+ * For CTF 1.8, section 7.3.2 of CTF 1.8.3 defines the search for a name without a scope. The search first covers the
+ * preceding fields of the enclosing structures, the innermost structure first. The search then covers the preceding
+ * root structures, the latest first.
  *
- * CTF 2 gives a path (CTF2-SPEC-2.0, "Field location"): names that lead through structures. On the path an array is
- * replaced by its element, a variant by the selected option, and an optional field by its content. If the end of the
- * path is in the same array element, option or optional field as the reference, the place is known at compile time. If
- * the path leads into a preceding variant or optional field, the place is known only while a record is read:
+ * In CTF 2, a reference is a path (CTF2-SPEC-2.0, "Field location"), which consists of names that lead through
+ * structures. In the path, an array stands for its current element, a variant for its selected option, and an optional
+ * field for its content. If the referenced value is in the same array element, option or optional field as the
+ * reference, the compiler knows the place of the value. If the path leads into a preceding variant or optional field,
+ * the place is known only while a record is read:
  *
  *     VARIANT save=7 │ option 3: INT save=8 │ option 5: INT save=9 │ ...
  *     ARRAY ref=10, sources: register 8 if register 7 is 3, register 9 if it is 5
  *
- * The walk sets each register when it reads the value; register 7 gets the selected option. Before the array is read,
- * register 10 gets the value of the source that was selected.
+ * The walk sets each register when it reads the value; register 7 receives the selected option. Before the walk reads
+ * the array, register 10 receives the value of the selected source.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,8 +49,7 @@ bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_progra
 		const uint32_t last = code->ops[begin].next > begin + 1 ? code->ops[begin].next : code->n;
 
 		/*
-		 * An open operation has no `next` yet: the loop ends, because an open operation is the last member so
-		 * far.
+		 * The loop ends at an open operation, which is the last member so far and has no `next`.
 		 */
 		for (uint32_t i = begin + 1; i && i < last && !wmk_ctf_search_limit_reached(c);
 		     i = code->ops[i].next, c->n_looked += each)
@@ -89,7 +89,7 @@ static const char *ref_text(const struct wmk_ref *ref, char *text, size_t size)
 
 /* ── CTF 1.8 ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Follow the names from the structure at `begin`. */
+/* Follow the names of the path from the structure at index `begin`. */
 static bool find_path(struct wmk_ctf_compiler *c, const struct wmk_ctf_program_draft *code, uint32_t begin,
 		      const struct wmk_ref *ref, unsigned from, uint32_t *found)
 {
@@ -119,7 +119,7 @@ static bool find_near(struct wmk_ctf_compiler *c, unsigned scope, const struct w
 
 /* ── CTF 2 ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An operation at which a path of CTF 2 can end. */
+/* An operation at which a path of CTF 2 may end. */
 struct path_end {
 	uint32_t op;
 	unsigned n_passed;
@@ -144,7 +144,10 @@ static bool is_integer(const struct wmk_ctf_op *op)
 	return (op->code == WMK_CTF_INT && !op->type->is_bits) || op->code == WMK_CTF_ENUM || op->code == WMK_CTF_BOOL;
 }
 
-/* The open operation inside the open operation `at`. 0: `at` is not open, or is the innermost one. */
+/*
+ * Return the open operation that is directly inside the open operation `at`. 0: `at` is not open, or is the innermost
+ * one.
+ */
 static uint32_t open_in(const struct wmk_ctf_program_draft *code, uint32_t at)
 {
 	for (unsigned i = 0; i + 1 < code->depth; i++)
@@ -175,7 +178,7 @@ static int look_inside(struct ref_search *s, uint32_t at, unsigned step)
 	return err;
 }
 
-/* Search from the operation `at`, along the names from `step`. */
+/* Search from the operation `at` for the names of the path from index `step`. */
 static int look(struct ref_search *s, uint32_t at, unsigned step)
 {
 	const struct wmk_ctf_op *op = &s->code->ops[at];
@@ -215,7 +218,8 @@ static int look(struct ref_search *s, uint32_t at, unsigned step)
 }
 
 /*
- * Return the number of open operations up to the innermost structure among the first `depth`; 0: none is a structure.
+ * Return the number of open operations down to the innermost structure among the first `depth` operations; 0: none of
+ * them is a structure.
  */
 static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned depth)
 {
@@ -224,7 +228,10 @@ static unsigned innermost(const struct wmk_ctf_program_draft *code, unsigned dep
 	return depth;
 }
 
-/* Search from the enclosing structure; each NULL at the start of the path selects the next enclosing structure. */
+/*
+ * Search from the innermost enclosing structure; each NULL at the start of the path moves the search to the next
+ * enclosing structure.
+ */
 static int look_near(struct ref_search *s)
 {
 	unsigned depth = innermost(s->code, s->code->depth), step = 0;

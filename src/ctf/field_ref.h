@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * field_ref.h - resolve references to lengths and selectors, and assign their registers. Internal to src/ctf; for
- * compile.c, and for rewrite_label.c, which must not write metadata that exceeds the limits.
+ * field_ref.h - resolve references to lengths and selectors, and assign their registers. Internal to src/ctf: used by
+ * compile.c, and by rewrite_label.c, which must not write metadata that exceeds the limits.
  */
 #ifndef WMK_CTF_FIELD_REF_H
 #define WMK_CTF_FIELD_REF_H
@@ -41,7 +41,7 @@ struct wmk_ctf_field_ref {
 
 #define WMK_CTF_CHOICES_MAX (1u << 22) /* labels of all variants' selectors, and ranges */
 /*
- * Limit of the comparisons that one compiler makes. After more comparisons, searches find nothing, and the compiler
+ * Limit of the name comparisons that one compiler makes. At this limit, searches return no result, and the compiler
  * rejects the metadata.
  */
 #define WMK_CTF_LOOKED_MAX (1u << 30)  /* some seconds */
@@ -55,14 +55,15 @@ static inline bool wmk_ctf_search_limit_reached(const struct wmk_ctf_compiler *c
 bool wmk_ctf_find_member(struct wmk_ctf_compiler *c, const struct wmk_ctf_program_draft *code, uint32_t begin,
 			 const char *name, uint32_t *found);
 /*
- * Resolve `ref` for the operation that is about to be made in this scope. `of` is the kind of reference for errors:
- * "length" or "selector". The walk stores the value in the register when the walk reads the value. -EPROTO: the value
- * does not exist, does not come before the operation, or is not an integer. -E2BIG: no free register.
+ * Resolve `ref` for the operation that the compiler adds next in this scope. `of` is the kind of reference in error
+ * messages: "length" or "selector". The walk stores the value in the register when it reads the value. -EPROTO: the
+ * value does not exist, does not come before the operation, or is not an integer. -E2BIG: no free register.
  */
 int wmk_ctf_field_ref_resolve(struct wmk_ctf_compiler *c, unsigned scope, const struct wmk_ref *ref, const char *of,
 		  struct wmk_ctf_field_ref *referred);
 /*
- * Report an error at `ref`, or at the structure being compiled if `ref` is NULL or has no known place. Returns -EPROTO.
+ * Report an error at the position of `ref`, or of the current structure if `ref` is NULL or has no known position.
+ * Returns -EPROTO.
  */
 int __attribute__((format(printf, 3, 4)))
 wmk_ctf_compile_error(const struct wmk_ctf_compiler *c, const struct wmk_ref *ref, const char *format, ...);

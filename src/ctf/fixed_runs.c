@@ -2,9 +2,9 @@
 /*
  * fixed_runs.c - measure a structure without its values: consecutive operations of fixed size are one step.
  *
- * In struct making, `known` is the guaranteed alignment of a position, and `bits` is the distance from this position to
- * the next operation. A value that needs no larger alignment than `known` is at a constant distance. A walk measures
- * types with a size that depends on values (variants, LEB128, arrays of such types).
+ * In `struct making`, `known` is the guaranteed alignment of a position, and `bits` is the distance from this position
+ * to the next operation. A value that needs no larger alignment than `known` is at a constant distance from this
+ * position. Types with a size that depends on values (variants, LEB128, arrays of such types) are measured by a walk.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void flush(struct making *m)
 	m->align = 1;
 }
 
-/* The position now has the alignment `known`, independent of the preceding bits. */
+/* The position now has the alignment `known`, for any size of the preceding operations. */
 static void restart(struct making *m, uint32_t known)
 {
 	flush(m);
@@ -86,7 +86,7 @@ uint64_t wmk_ctf_fixed_bits(const struct wmk_ctf_op *ops, uint32_t op)
 	}
 }
 
-/* Make one step for an array of equal elements without padding; a register contains the number of elements. */
+/* Make one step for an array of elements of equal size without padding; a register contains the number of elements. */
 static bool make_run(struct making *m, uint32_t i)
 {
 	const struct wmk_ctf_op *op = &m->ops[i];
@@ -117,7 +117,9 @@ static void make(struct making *m, uint32_t i)
 		bits = m->bits;
 		flush(m);
 		put(m, &(struct wmk_ctf_fixed_run){ .code = WMK_CTF_STEP_VALUE, .op = i, .align = 1 });
-		/* Derive the new alignment from the position before the value and from the size of the value. */
+		/*
+		 * Derive the alignment after a value from the position before the value and from the size of the value.
+		 */
 		while (m->known > 1 && (bits + op->width) % m->known)
 			m->known /= 2;
 		return;
@@ -158,8 +160,8 @@ int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program 
 	if (!program->n_ops)
 		return 0;
 	/*
-	 * An operation makes at most three steps: the bits before it, its alignment, and itself. The program can end
-	 * with one more step, for the bits after the last operation.
+	 * An operation causes at most three steps: the bits before the operation, the alignment, and the operation
+	 * itself. The program may end with one more step, for the bits after the last operation.
 	 */
 	m.steps = wmk_scratch_alloc(scratch, (3 * (size_t)program->n_ops + 1) * sizeof(*m.steps));
 	if (!m.steps)
@@ -177,15 +179,15 @@ int wmk_ctf_fixed_runs_make(struct wmk_scratch *scratch, struct wmk_ctf_program 
 	return 0;
 }
 
-/* Whether the part has a constant size if it begins at a byte boundary. */
+/* Return whether the part has a constant size if it begins at a byte boundary. */
 static bool is_constant(const struct wmk_ctf_program *program)
 {
 	return !program->varies && program->fixed_mask < 8;
 }
 
 /*
- * Whether the part has a constant size if it begins at a byte boundary, except for a string at its end. If the result
- * is true, the function advances *to to the begin of the string.
+ * Return whether the part has a constant size if it begins at a byte boundary, except for a string at its end. If the
+ * result is true, the function advances *to to the start of the string.
  */
 static bool ends_in_text(const struct wmk_ctf_program *program, uint64_t *to)
 {

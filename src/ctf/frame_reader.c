@@ -26,7 +26,7 @@ struct wmk_ctf_frames {
 };
 
 /*
- * Make a new table from the frames. The new table replaces the old table, unless the new table ends before
+ * Make a new table by reading the frames. The new table replaces the old table only if the new table reaches
  * `content_at`.
  */
 static int walk(struct wmk_ctf_frames *frames, uint64_t content_at)
@@ -79,7 +79,9 @@ void wmk_ctf_frames_close(struct wmk_ctf_frames *frames)
 	free(frames);
 }
 
-/* The number of the frame with byte `at`; table.n if `at` is at or after the end of the last frame. */
+/*
+ * Return the number of the frame that contains byte `at`, or table.n if `at` is at or after the end of the last frame.
+ */
 static uint32_t find(const struct wmk_ctf_frames *frames, uint64_t at)
 {
 	const struct wmk_ctf_frame_table *table = &frames->table;
@@ -104,7 +106,7 @@ static int bad(const struct wmk_ctf_frames *frames, uint32_t number, const char 
 			 "packets are skipped", number, (unsigned long long)frame->at, words, frame->content);
 }
 
-/* Decompress a frame of `n` bytes. Returns the size of its content, or -errno. */
+/* Decompress a frame of `n` bytes. Returns the size of the decompressed content, or -errno. */
 static int64_t decompress(struct wmk_ctf_frames *frames, uint32_t number, const uint8_t *bytes, size_t n)
 {
 	const struct wmk_ctf_frame *frame = &frames->table.frames[number];
@@ -154,7 +156,7 @@ static int hold(struct wmk_ctf_frames *frames, uint32_t number)
 	if (got < 0)
 		return (int)got;
 	if ((uint64_t)got != frame.content) {
-		/* The frame itself is valid, so its entry in the table is wrong. */
+		/* The frame itself is valid, so the table's entry for the frame is wrong. */
 		if (frames->is_walked)
 			return bad(frames, number, "its size contradicts its content");
 		frames->is_damage_due = true;

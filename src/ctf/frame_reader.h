@@ -5,8 +5,8 @@
  *     pread(fd, to, len, at)   ─►   wmk_ctf_frames_read(frames, to, len, at)
  *     fstat(fd).st_size        ─►   wmk_ctf_frames_size(frames)
  *
- * One frame at a time is in memory: the first read of a frame decompresses it and checks its checksum. So
- * wmk_ctf_frames_read() returns no byte of a damaged frame. Errors are -errno with a cause chain. One thread.
+ * One decompressed frame at a time is in memory: the first read of a frame decompresses it and checks its checksum. So
+ * wmk_ctf_frames_read() never returns bytes of a damaged frame. Errors are -errno with a cause chain. One thread.
  */
 #ifndef WMK_CTF_FRAME_READER_H
 #define WMK_CTF_FRAME_READER_H
@@ -18,23 +18,23 @@
 struct wmk_ctf_frames;
 
 /*
- * The file stays open until the end; the caller closes it. A damaged seek table is no error: the frames are read from
- * the beginning of the file, see wmk_ctf_frames_take_damage().
+ * The file stays open while the reader is in use; the caller closes the file. A damaged seek table is not an error: the
+ * reader reads the frames from the beginning of the file (wmk_ctf_frames_take_damage()).
  */
 int wmk_ctf_frames_open(int fd, struct wmk_ctf_frames **frames);
 void wmk_ctf_frames_close(struct wmk_ctf_frames *frames);
 /*
- * Read up to `len` bytes at byte `at` of the decompressed stream, from one frame. Returns their number; 0: the end.
+ * Read up to `len` bytes at position `at` of the decompressed stream, from one frame. Returns their number; 0: the end.
  * -EBADMSG: the frame is damaged; the message names its number and its position.
  */
 ssize_t wmk_ctf_frames_read(struct wmk_ctf_frames *frames, void *to, size_t len, uint64_t at);
 uint64_t wmk_ctf_frames_size(const struct wmk_ctf_frames *frames);
 /*
- * The beginning of the frame that follows the frame with byte `at` of the decompressed stream. If `at` is in the last
- * frame, the result is the end of the stream.
+ * Return the start of the frame after the frame that contains byte `at` of the decompressed stream. If `at` is in the
+ * last frame, the result is the end of the stream.
  */
 uint64_t wmk_ctf_frames_after(const struct wmk_ctf_frames *frames, uint64_t at);
-/* The beginning of the last frame; 0 if the file has no frames. */
+/* Return the start of the last frame, or 0 if the file has no frames. */
 uint64_t wmk_ctf_frames_last(const struct wmk_ctf_frames *frames);
 /*
  * -EBADMSG with a cause chain: the seek table is damaged; the function reports this only once. 0: no damage is known,

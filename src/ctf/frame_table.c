@@ -156,7 +156,9 @@ int wmk_ctf_frame_table_read(int fd, struct wmk_ctf_frame_table *table)
 	return err == 0 || err == -ENOMEM ? err : damaged(table);
 }
 
-/* Get the sizes of the frame at byte `at`. 1: done; 0: no complete frame begins at `at`; negative: -errno. */
+/*
+ * Get the sizes of the frame that contains byte `at`. 1: done; 0: no complete frame begins at `at`; negative: -errno.
+ */
 static int measure(int fd, uint64_t at, uint8_t **buffer, size_t *cap, uint64_t *size, uint64_t *content)
 {
 	for (;;) {

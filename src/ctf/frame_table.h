@@ -5,16 +5,16 @@
  *     <stream>.zst   │ frame │ frame │ ... │ seek table │
  *                      └ whole packets: content size and checksum in the frame
  *
- * Each frame has FRAME_MIN bytes of whole packets or more, except the last one. The seek table is that of zstd's
+ * Each frame except the last one contains whole packets with FRAME_MIN or more bytes. The seek table is that of zstd's
  * "seekable format" (a skippable frame, so `zstd -d` decompresses the file):
  *
  *     u32 0x184D2A5E | u32 size of the rest | n × { u32 compressed size, u32 size of the content } |
  *     u32 n | u8 0 (no checksums here) | u32 0x8F92EAB1                                              little-endian
  *
- * A table is not trusted: wmk_ctf_frame_table_read() checks it against the size of the file. The frames themselves
- * declare their sizes as well, so wmk_ctf_frame_table_walk() can replace a damaged table.
+ * The table is not trusted: wmk_ctf_frame_table_read() compares it with the size of the file. Each frame also declares
+ * its own sizes, so wmk_ctf_frame_table_walk() can replace a damaged table.
  *
- * Errors are -errno with a cause chain. Any thread; only one thread at a time uses one table.
+ * Errors are -errno with a cause chain. Any thread may use a table, but only one thread at a time.
  */
 #ifndef WMK_CTF_FRAME_TABLE_H
 #define WMK_CTF_FRAME_TABLE_H
@@ -44,19 +44,19 @@ struct wmk_ctf_frame_table {
 void wmk_ctf_frame_table_free(struct wmk_ctf_frame_table *table);
 /* Append a frame. -E2BIG: there are too many frames, or the frame is too large. */
 int wmk_ctf_frame_table_add(struct wmk_ctf_frame_table *table, uint64_t size, uint64_t content);
-/* Make the bytes of the seek table, which the caller frees. */
+/* Make the bytes of the seek table; the caller frees the bytes. */
 int wmk_ctf_frame_table_encode(const struct wmk_ctf_frame_table *table, uint8_t **bytes, size_t *len);
 /* Read the table at the end of the file. -EPROTO: it is damaged or missing; `table` is then empty. */
 int wmk_ctf_frame_table_read(int fd, struct wmk_ctf_frame_table *table);
 /*
- * Make the table from the frames. The table ends before the first bytes that are not a complete frame. The caller
- * compares table->size with the size of the file. -ENOMEM, -EIO.
+ * Make the table by reading the frames. The table ends before the first bytes that are not part of a complete frame.
+ * The caller compares table->size with the size of the file. -ENOMEM, -EIO.
  */
 int wmk_ctf_frame_table_walk(int fd, struct wmk_ctf_frame_table *table);
 
-/* Whether `name` is the name of a compressed stream file. */
+/* Return whether `name` is the name of a compressed stream file. */
 int wmk_ctf_frame_is_name(const char *file);
-/* Length of the name without the suffix of compressed files. */
+/* Return the length of the name without the suffix of compressed files. */
 size_t wmk_ctf_frame_plain_len(const char *file);
 
 #endif

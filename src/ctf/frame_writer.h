@@ -17,11 +17,11 @@
 
 struct wmk_ctf_frame_writer;
 
-/* `fd`: an empty file, which the caller closes. */
+/* `fd` refers to an empty file, which the caller closes. */
 int wmk_ctf_frame_writer_open(int fd, struct wmk_ctf_frame_writer **writer);
-/* Append a frame with these whole packets, at most WMK_CTF_FRAME_MAX bytes. */
+/* Append a frame with these complete packets, which have at most WMK_CTF_FRAME_MAX bytes. */
 int wmk_ctf_frame_writer_add(struct wmk_ctf_frame_writer *writer, const void *packets, size_t len);
-/* To be called after the last frame: append the seek table. *size: size of the file. */
+/* Append the seek table; the caller calls this function after the last frame. *size: size of the file. */
 int wmk_ctf_frame_writer_end(struct wmk_ctf_frame_writer *writer, uint64_t *size);
 void wmk_ctf_frame_writer_free(struct wmk_ctf_frame_writer *writer);
 

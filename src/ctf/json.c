@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - parse CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments. Each kind
- * of fragment has a function. The function stores the properties for which the class has members, and only validates
- * all other known properties.
+ * json.c - parse CTF 2's metadata (CTF2-SPEC-2.0, section 5): a JSON text sequence (RFC 7464) of fragments. A separate
+ * function parses each kind of fragment. Each such function stores the properties for which the class has members, and
+ * only validates all other known properties.
  *
- * Unknown properties are ignored, as the specification demands. An attribute with invalid content is no error, because
- * the streams can be read without the attribute.
+ * The parser ignores unknown properties, as the specification demands. An attribute with invalid content is not an
+ * error, because a reader needs no attributes to decode the streams.
  */
 #include "ctf/json.h"
 
@@ -33,7 +33,7 @@ static struct identity take_identity(const struct wmk_ctf_json_at *at, bool must
 	return identity;
 }
 
-/* Add a key to a set or a table and take ownership of `value`; NULL: no memory for it. */
+/* Add a key to a set or a table and take ownership of `value`; NULL as `value` reports that its allocation failed. */
 static void remember(struct wmk_ctf_json *in, json_object *table, const char *key, json_object *value)
 {
 	if (value && json_object_object_add(table, key, value) == 0)
@@ -184,7 +184,7 @@ static void clock_class(const struct wmk_ctf_json_at *at)
 
 /* ── data stream class ───────────────────────────────────────────────────────────────────────────────── */
 
-/* Return the index of a stream's clock plus 1; 0: no clock, or an error. */
+/* Return the index of a stream's clock plus 1, or 0 if there is no clock or after an error. */
 static uint32_t take_clock(const struct wmk_ctf_json_at *of)
 {
 	struct wmk_ctf_json_at at;
@@ -247,7 +247,7 @@ static void stream_class(const struct wmk_ctf_json_at *at)
 	remember(in, in->streams, key, json_object_new_boolean(true));
 }
 
-/* Set the clocks of streams after all clocks are parsed, because the list of clocks moves when it grows. */
+/* Set the clocks of streams after all clocks are parsed, because the list of clocks moves in memory when it grows. */
 static void give_clocks(struct wmk_ctf_json *in)
 {
 	struct wmk_ctf_stream_class **streams = in->to->streams.items;
@@ -294,7 +294,7 @@ struct sequence {
 	unsigned number;               /* number of the current fragment, from 1 */
 };
 
-/* Process a fragment; returns its type if known, for errors. */
+/* Process a fragment; the function returns the fragment's type for error messages, if the type is known. */
 static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, bool is_first)
 {
 	static const struct {
@@ -322,7 +322,7 @@ static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, boo
 	if (is_first != (i == 0))
 		wmk_ctf_json_error(&kind, -EPROTO, "expected %s",
 				   is_first ? "the preamble first" : "one preamble, found a second one");
-	/* In another version the rest of the preamble may have another meaning. */
+	/* The rest of a preamble of another version may have another meaning. */
 	if (!is_first)
 		wmk_ctf_json_extras(&at);
 	if (in->to->err >= 0)
@@ -332,7 +332,10 @@ static const char *take_fragment(struct wmk_ctf_json *in, json_object *tree, boo
 
 /* ── the text ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check the text where json-c does not: json-c clamps numbers that are too large, and accepts single quotes. */
+/*
+ * Check the syntax rules that json-c does not check: json-c clamps numbers that are too large, and accepts single
+ * quotes.
+ */
 struct look {
 	bool is_whole;                 /* brackets and quotes are balanced */
 	const char *wrong;             /* the error at `at`; NULL: none */
@@ -402,7 +405,7 @@ static unsigned count_lines(const char *text, size_t len)
 	return lines;
 }
 
-/* Report malformed JSON at `at`, with line, and column in bytes. */
+/* Report malformed JSON at `at`, with the line number, and the column in bytes. */
 static void parse_error(struct sequence *of, const char *at, int err, const char *words)
 {
 	const char *line = at;
@@ -421,7 +424,7 @@ static void ends_early(struct sequence *of, const char *text, size_t len)
 	parse_error(of, text + len, -EPROTO, "unexpected end");
 }
 
-/* Parse one JSON value; the caller frees the tree, also after an error. */
+/* Parse one JSON value; the caller frees the tree even after an error. */
 static json_object *parse(struct sequence *of, const char *text, size_t len)
 {
 	json_object *tree;
@@ -445,8 +448,8 @@ static json_object *parse(struct sequence *of, const char *text, size_t len)
 }
 
 /*
- * Whether the text begins with an object. Each fragment is an object, so a text of another kind is no fragment that is
- * still being written.
+ * Return whether the text begins with an object. Each fragment is an object, so a text of another kind is not an
+ * incomplete fragment.
  */
 static bool begins_with_object(const char *text, size_t len)
 {

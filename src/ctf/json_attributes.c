@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json_attributes.c - parts of CTF 2's metadata that are not needed to read streams: attributes, namespaces, unique
- * ids. struct wmk_ctf_event_class has members for two attributes, the log level and the EMF URI. All other attributes,
- * namespaces and unique ids are kept as text, so that rewrite_json.c can write them again.
+ * ids. struct wmk_ctf_event_class has members for two attributes, the log level and the EMF URI. The parser keeps the
+ * text of all other attributes, namespaces and unique ids, so that rewrite_json.c can write the text again.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,8 +20,8 @@ void wmk_ctf_json_extras(const struct wmk_ctf_json_at *of)
 	if (!wmk_ctf_json_get(of, "extensions", &at) || !wmk_ctf_json_is(&at, json_type_object))
 		return;
 	/*
-	 * Reject each extension, declared or not, because its effect is unknown. The preamble declares the extensions
-	 * in use in its property `extensions`, which this function also rejects.
+	 * Reject all extensions, declared or not, because the effect of an extension is unknown. The property
+	 * `extensions` of the preamble declares the extensions in use; this function also rejects that property.
 	 */
 	json_object_object_foreach(at.value, space, of_space) {
 		const struct wmk_ctf_json_at inner = wmk_ctf_json_member(&at, space, of_space);
@@ -67,7 +67,7 @@ const char *wmk_ctf_json_keep(const struct wmk_ctf_json_at *of, enum wmk_ctf_jso
 
 static const char *const spaces[] = { "babeltrace.org,2020", "lttng.org,2009" };
 
-/* An attribute that several tracers define, and the object that contains it. NULL: not present. */
+/* An attribute that several tracers define, together with the object that contains the attribute. NULL: not present. */
 static json_object *attribute(const struct wmk_ctf_json_at *of, const char *name, json_object **in)
 {
 	struct wmk_ctf_json_at all, space, at;

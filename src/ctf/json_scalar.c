@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_scalar.c - CTF 2's scalar field classes (CTF2-SPEC-2.0, sections 5.3.4 to 5.3.17) as types.
+ * json_scalar.c - convert CTF 2's scalar field classes (CTF2-SPEC-2.0, sections 5.3.4 to 5.3.17) to types.
  *
  *     fixed-length-bit-array               INT, unsigned, base 16; FLOAT if made from `long double` (tsdl_unknown.h)
  *     fixed-length-bit-map                 FLAGS: a mask for each name, true if any bit is set; ranges above 64 bits
@@ -8,8 +8,8 @@
  *     ...-integer                          INT, with mappings ENUM; is_variable
  *     ...-floating-point-number            FLOAT
  *     null-terminated-string               STRING
- *     static-length-string, dynamic-...    ARRAY, SEQUENCE of bytes, is_text
- *     static-length-blob, dynamic-...      BLOB, with `count` or `ref`
+ *     {static,dynamic}-length-string       ARRAY, SEQUENCE of bytes, is_text
+ *     {static,dynamic}-length-blob         BLOB, with `count` or `ref`
  */
 #include "ctf/json.h"
 
@@ -25,7 +25,7 @@
 
 /* ── roles ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check the conditions of a role. */
+/* Check whether the field meets the conditions of a role. */
 static void check_role(const struct wmk_ctf_json_at *at, const struct wmk_type *type, unsigned role)
 {
 	if (role == WMK_ROLE_MAGIC && (type->is_variable || type->width != 32))
@@ -42,7 +42,7 @@ static void take_role(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 	unsigned role = WMK_ROLE_NONE;
 	bool is_known = false;
 
-	/* A role is only valid in its scope. */
+	/* A role is valid in only one scope. */
 	for (unsigned i = 1; i < WMK_ROLES; i++)
 		if (wmk_ctf_roles[i].ctf2 && wmk_ctf_json_equals(at, wmk_ctf_roles[i].ctf2)) {
 			is_known = true;
@@ -99,7 +99,7 @@ static void bit_array(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 	take_bits(at, type);
 }
 
-/* Whether this was an x87 number in a trace of CTF 1.8 (tsdl_unknown.h). */
+/* Return whether the type was an x87 number in a trace of CTF 1.8 (tsdl_unknown.h). */
 static bool is_long_double(const struct wmk_ctf_json_at *at, const struct wmk_type *type)
 {
 	struct wmk_ctf_json_at attributes, space, long_double_mark;
@@ -164,8 +164,8 @@ static void add_flag(const struct wmk_ctf_json_at *flag, struct wmk_ctf_list *la
 }
 
 /*
- * Get a flag, which is true if any of its bits is set. The flag becomes a mask, or in a field of more than 64 bits a
- * label for each range.
+ * Get a flag, which is true if any of the flag's bits is set. The parser stores the flag as a mask; in a field of more
+ * than 64 bits, the flag is stored as a label for each range.
  */
 static void take_flag(const struct wmk_ctf_json_at *flag, unsigned width, struct wmk_ctf_list *labels)
 {
@@ -222,7 +222,7 @@ static void take_mappings(const struct wmk_ctf_json_at *at, struct wmk_ctf_json_
 	}
 }
 
-/* Get the common properties of integers (section 5.3.7): base, names of values, roles. */
+/* Get the common properties of integers (section 5.3.7): the base, the names of values, and the roles. */
 static void take_integer(const struct wmk_ctf_json_at *at, struct wmk_type *type)
 {
 	struct wmk_ctf_json_ranges labels = { .is_clipped = true, .is_signed = type->is_signed };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_type.c - CTF 2's field classes as types (CTF2-SPEC-2.0, section 5.3): compound classes and aliases. Scalar
- * classes are in json_scalar.c.
+ * json_type.c - convert CTF 2's field classes (CTF2-SPEC-2.0, section 5.3) to types: compound classes and aliases.
+ * The functions for scalar classes are in json_scalar.c.
  *
  * `align` is the effective alignment (section 6.4.1), which includes the alignment of the contents.
  *
- * The parser parses an alias at its declaration. The parser parses an alias once more for each kind of root that uses
- * the alias, because each kind of root has other roles. All uses of an alias in one kind of root share one type. So the
- * size of the text limits the memory of types, even if aliases refer to aliases many times.
+ * The parser parses the body of an alias when it parses the declaration of the alias. For each kind of root that uses
+ * the alias, the parser parses the body again, because each kind of root has other roles. All uses of an alias in one
+ * kind of root share one type. So the size of the text limits the memory of types, even if there are many references
+ * between aliases.
  */
 #include "ctf/json.h"
 
@@ -28,7 +29,9 @@ static void align_to(struct wmk_type *type, const struct wmk_type *inner)
 		type->align = inner->align;
 }
 
-/* Check that the name is not in `seen`, which has the names of earlier members or options, and add it. */
+/*
+ * If the set `seen` already contains the name, report a duplicate; otherwise, add the name to the set.
+ */
 static void check_unique(json_object *seen, const struct wmk_ctf_json_at *at, const char *name)
 {
 	if (json_object_object_get_ex(seen, name, NULL))
@@ -49,7 +52,7 @@ static json_object *new_names(struct wmk_ctf_json *in)
 
 /* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* CTF 2 has no role for a CPU number; tracers use this name in the packet context. */
+/* CTF 2 has no role for a CPU number; tracers use this field name in the packet context. */
 static void find_cpu(const struct wmk_ctf_json *in, struct wmk_field *field)
 {
 	struct wmk_type *type = &field->type;
@@ -127,9 +130,9 @@ static void dynamic_array(const struct wmk_ctf_json_at *at, unsigned depth, stru
 /* ── optional fields and variants ────────────────────────────────────────────────────────────────────── */
 
 /*
- * Keep the ranges of a selector; its signedness is not known here. Ranges with a negative number are kept as signed,
- * and ranges with a number above INT64_MAX as unsigned. Ranges without negative numbers and numbers above INT64_MAX
- * have the same bits as signed and as unsigned.
+ * Keep the ranges of a selector, although the function does not know the signedness of the selector. Ranges with a
+ * negative number are kept as signed, and ranges with a number above INT64_MAX are kept as unsigned. Ranges with
+ * neither a negative number nor a number above INT64_MAX have the same bits in signed and unsigned form.
  */
 static void keep_ranges(const struct wmk_ctf_json_at *at, const struct wmk_ctf_json_ranges *ranges,
 			struct wmk_type *type)
@@ -161,7 +164,7 @@ static void optional(const struct wmk_ctf_json_at *at, unsigned depth, struct wm
 		read_class(at, "field-class", depth + 1, elem);
 }
 
-/* Get the names of options; unnamed ones are NULL. */
+/* Get the names of options; the name of an unnamed option is NULL. */
 static void name_options(const struct wmk_ctf_json_at *list, size_t n, json_object *seen, struct wmk_field *members)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -175,7 +178,7 @@ static void name_options(const struct wmk_ctf_json_at *list, size_t n, json_obje
 	}
 }
 
-/* Give an unnamed option a unique name such as "#3". */
+/* Give each unnamed option a unique name such as "#3". */
 static void name_unnamed(struct wmk_ctf_json *in, json_object *seen, size_t i, struct wmk_field *member)
 {
 	char name[48];
@@ -212,7 +215,7 @@ static int by_unsigned(const void *a, const void *b)
 	return ((uint64_t)x->from > (uint64_t)y->from) - ((uint64_t)x->from < (uint64_t)y->from);
 }
 
-/* Sort the ranges, and check that ranges of different options do not overlap. Ranges of one option may overlap. */
+/* Sort the ranges, and check that the ranges of different options do not overlap. Ranges of one option may overlap. */
 static void check_apart(const struct wmk_ctf_json_at *list, const struct wmk_type *type, struct wmk_label *ranges)
 {
 	const struct wmk_label *far = ranges;
@@ -325,7 +328,7 @@ static void read_object(const struct wmk_ctf_json_at *at, unsigned depth, struct
 
 /* ── aliases ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The types made from an alias, one for each root that uses it. */
+/* The types that the parser has made from an alias, one type for each kind of root that uses the alias. */
 struct alias {
 	struct made_of_alias {
 		const struct wmk_type *type; /* NULL: not yet */
@@ -353,13 +356,16 @@ static void make_alias(const struct wmk_ctf_json_at *body, struct alias *alias)
 	in->n_magic = around.n_magic;
 }
 
-/* The object that an alias stands for. NULL: unknown; the error is reported. */
+/*
+ * Return the body of the alias, which is an object. The function returns NULL and reports an error if the alias is
+ * unknown.
+ */
 static json_object *find_alias(const struct wmk_ctf_json_at *at)
 {
 	const char *name = json_object_get_string(at->value);
 	json_object *body;
 
-	/* A name that contains a NUL cannot have been declared. */
+	/* No alias has a name that contains a NUL. */
 	if (strlen(name) == (size_t)json_object_get_string_len(at->value) &&
 	    json_object_object_get_ex(at->in->aliases, name, &body))
 		return body;
@@ -368,8 +374,9 @@ static json_object *find_alias(const struct wmk_ctf_json_at *at)
 }
 
 /*
- * Use an alias. An alias refers only to aliases that were declared before it, so the recursion of use_alias() ends. The
- * recursion is at most as deep as the alias. The parser checks the depth of an alias at the declaration of the alias.
+ * Use an alias. An alias can refer only to aliases that precede its own declaration, so the recursion of use_alias()
+ * ends. The depth of the recursion is at most the nesting depth of the alias. The parser checks the nesting depth of an
+ * alias when it parses the declaration.
  */
 static void use_alias(const struct wmk_ctf_json_at *at, unsigned depth, struct wmk_type *type)
 {

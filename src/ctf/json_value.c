@@ -27,7 +27,10 @@ int wmk_ctf_json_shown(const char *text)
 	return (int)len;
 }
 
-/* Replace control characters: texts from the metadata may contain anything, and errors are printed on terminals. */
+/*
+ * Replace control characters, because texts from the metadata may contain any character, and terminals show error
+ * messages.
+ */
 static void no_controls(char *text)
 {
 	for (; *text; text++)
@@ -49,8 +52,8 @@ static int step_text(char *buf, size_t size, const struct wmk_ctf_json_at *at)
 }
 
 /*
- * Format the path from the fragment to `at`, joined by '/'. If the path does not fit the buffer, keep its end, which is
- * more specific.
+ * Format the path from the fragment to `at`; '/' separates the steps. If the path does not fit the buffer, keep the end
+ * of the path, which is more specific.
  */
 static const char *way_text(char *buf, size_t size, const struct wmk_ctf_json_at *at)
 {
@@ -59,7 +62,7 @@ static const char *way_text(char *buf, size_t size, const struct wmk_ctf_json_at
 
 	buf[begin] = '\0';
 	for (const struct wmk_ctf_json_at *leaf = at; at && at->up; at = at->up) {
-		/* Omit "field-class" within the path: the preceding step already names the member. */
+		/* Omit "field-class" within the path, because the preceding step already names the member. */
 		if (at != leaf && !at->what && strcmp(at->name, "field-class") == 0)
 			continue;
 		size_t len = (size_t)step_text(step, sizeof(step), at), slash = buf[begin] != '\0';
@@ -274,7 +277,7 @@ struct wmk_ctf_json_at wmk_ctf_json_item(const struct wmk_ctf_json_at *list, siz
 
 /* ── ranges ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* One bound of a range: an integer in JSON is an int64_t or an uint64_t. */
+/* One bound of a range; json-c represents an integer as an int64_t or an uint64_t. */
 struct bound {
 	int64_t value;
 	bool is_big;               /* `value` is the bits of an uint64_t above INT64_MAX */
@@ -311,7 +314,7 @@ static bool is_negative(const struct bound *bound)
 	return !bound->is_big && bound->value < 0;
 }
 
-/* Reduce a range to the values that an integer of this signedness can have. False: none. */
+/* Reduce a range to the values that an integer of the given signedness can have. False: none. */
 static bool clip(const struct bound bounds[2], bool is_signed, struct wmk_label *label)
 {
 	if (is_signed ? bounds[0].is_big : is_negative(&bounds[1]))
@@ -382,8 +385,8 @@ const struct wmk_ref *wmk_ctf_json_location(const struct wmk_ctf_json_at *of, co
 		struct wmk_ctf_json_at step = wmk_ctf_json_item(&path, i, "step");
 
 		/*
-		 * A null in the path removes the name before the null. A null without a name before it stays, so all
-		 * nulls in `names` precede the first name.
+		 * A null in the path removes the name that precedes the null. A null without a preceding name is kept,
+		 * so all nulls in `names` precede the first name.
 		 */
 		if (!step.value && ref->n && names[ref->n - 1])
 			names[--ref->n] = NULL;

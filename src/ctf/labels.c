@@ -2,7 +2,7 @@
 /*
  * labels.c - indexes of the labels of large enumerations (see labels.h).
  *
- * An enumeration is declared once and may be the type of any number of fields. All fields of an enumeration share one
+ * An enumeration is declared once, and any number of fields may have this type. All fields of an enumeration share one
  * index, so the memory of indexes is proportional to the number of labels in the metadata.
  */
 #include <errno.h>

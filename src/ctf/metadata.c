@@ -29,7 +29,7 @@ static void put_types(struct wmk_ctf_text_buffer *out)
 	for (i = 0; i < WMK_ARRAY_LEN(widths); i++)
 		wmk_ctf_put(out, "typealias integer { size = %u; align = %u; signed = false; } := uint%u_t;\n",
 			    widths[i], widths[i] == 5 ? 1 : 8, widths[i]);
-	/* In the medium header, the id follows 5 bits, so it has no alignment. */
+	/* In the medium header, the id follows a field of 5 bits, so the id has no alignment. */
 	wmk_ctf_put(out, "typealias integer { size = 16; align = 1; signed = false; } := uint16_bits_t;\n\n");
 }
 
@@ -50,9 +50,9 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 		{ "hostname", trace->hostname, 0 },
 		{ "domain", trace->domain, 0 },
 		/*
-		 * Trace Compass recognizes LTTng-UST's names of events, contexts and state dump by the tracer name
-		 * "lttng-ust" and a version of at least 2.8. Waymark's names are LTTng-UST's names. With another tracer
-		 * name, Trace Compass reads the trace, but its views of user space stay empty.
+		 * Trace Compass recognizes the names of LTTng-UST's events, contexts and state dump only with the
+		 * tracer name "lttng-ust" and a version of at least 2.8. Waymark's names are LTTng-UST's names. With
+		 * another tracer name, Trace Compass reads the trace, but its user-space views stay empty.
 		 */
 		{ "tracer_name", "lttng-ust", 0 },
 		{ "tracer_major", NULL, 2 },
@@ -110,12 +110,12 @@ static void put_env(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace 
 	wmk_ctf_put(out, "};\n\n");
 }
 
-/* Declare the clock, and the types of times that refer to its name. */
+/* Declare the clock, and the types of times that refer to the name of the clock. */
 static void put_clock(struct wmk_ctf_text_buffer *out, const struct wmk_clock *clock)
 {
 	char name[WMK_CTF_IDENT];
 
-	/* The name of a plug-in's clock is arbitrary: the prefix makes "1ghz" and keywords valid identifiers. */
+	/* A plug-in may give its clock any name: the prefix turns "1ghz" and keywords into valid identifiers. */
 	wmk_ctf_ident(name, clock->kind == WMK_CLOCK_PLUGIN ? "plugin_" : "", clock->name, "");
 	wmk_ctf_put(out, "clock {\n");
 	wmk_ctf_put_entry(out, "name", name);

@@ -50,8 +50,8 @@ static int check_packet(const uint8_t *packet, const uint8_t *first, bool is_swa
 		return wmk_error(-EPROTO, "the metadata's packet at byte %" PRIu64 " has another UUID than the first",
 				 at);
 	/*
-	 * Reject all schemes of compression and encryption: no version of the format defines their numbers. A checksum
-	 * scheme does not change the text.
+	 * Reject all schemes of compression and encryption, because no version of the format defines numbers for such
+	 * schemes. A checksum scheme does not change the metadata text.
 	 */
 	if (packet[AT_COMPRESSION] || packet[AT_ENCRYPTION])
 		return wmk_error(-ENOTSUP,

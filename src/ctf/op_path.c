@@ -56,7 +56,7 @@ unsigned wmk_ctf_op_parents(const struct wmk_ctf_op *ops, uint32_t op, uint32_t 
 	return n;
 }
 
-/* Whether all of around[first] to around[n - 1] are structures. */
+/* Return whether all operations around[first] to around[n - 1] are structures. */
 static bool is_plain(const struct wmk_ctf_op *ops, const uint32_t *around, unsigned first, unsigned n)
 {
 	for (unsigned i = first; i < n; i++)
@@ -85,8 +85,8 @@ int wmk_ctf_op_path_to(const struct wmk_ctf_scope_programs *parts, const struct 
 
 	*way = (struct wmk_ctf_op_path){ .is_absolute = has_root };
 	/*
-	 * Prefer a path from the innermost structure around `from`. The second choice is a path from the root. The last
-	 * choice is a path from an outer structure that contains both operations.
+	 * The first choice is a path from the innermost structure around `from`. The second choice is a path from the
+	 * root. The last choice is a path from an outer structure that contains both operations.
 	 */
 	for (unsigned i = n_out; i-- > 0 && !(outwards && has_root);) {
 		if (i < n_in && in[i] == out[i] && is_plain(ops, in, i, n_in)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet.c - encode packet headers and index entries. Fields are packed, in the order that metadata.c declares.
+ * packet.c - encode packet headers and index entries. Fields are packed; metadata.c declares the fields in the same
+ * order.
  */
 #include <endian.h>
 #include <errno.h>

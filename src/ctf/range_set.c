@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range_set.c - a set of values as a sorted array of disjoint ranges (see range_set.h). A binary search finds the place
- * of a new range. The new range is merged with the ranges that it touches.
+ * range_set.c - a set of values as a sorted array of disjoint ranges (see range_set.h). A binary search finds the
+ * position for a new range. The new range is merged with the ranges that overlap it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "ctf/range_set.h"
 
-/* The first range that does not end before `value`. */
+/* Return the first range that ends at or after `value`. */
 static uint32_t find(const struct wmk_ctf_range_set *taken, uint64_t value)
 {
 	uint32_t low = 0, high = taken->n;
@@ -45,7 +45,7 @@ int wmk_ctf_range_set_add(struct wmk_ctf_range_set *taken, uint64_t from, uint64
 	struct wmk_ctf_range all = { from, to };
 	int err = from <= to ? grow(taken) : -ERANGE;
 
-	/* Merge the ranges that overlap the new one. */
+	/* Merge the ranges that overlap the new range. */
 	for (; err >= 0 && end < taken->n && taken->spans[end].from <= to; end++) {
 		const struct wmk_ctf_range *span = &taken->spans[end];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range_set.h - set of the values that already have a label. In 1.8, the first of several labels for a value counts; in
- * CTF 2, ranges must not overlap. Internal to src/ctf; for rewrite_field.c.
+ * range_set.h - set of the values that already have a label. In CTF 1.8, a reader uses the first of several labels for
+ * a value; in CTF 2, ranges must not overlap. Internal to src/ctf; rewrite_field.c uses this set.
  */
 #ifndef WMK_CTF_RANGE_SET_H
 #define WMK_CTF_RANGE_SET_H
@@ -15,7 +15,7 @@ struct wmk_ctf_range {
 	uint64_t from, to;
 };
 
-/* Disjoint ranges in order. Starts zeroed; the owner frees `spans`. */
+/* Disjoint ranges in order. The set starts zeroed; the owner frees `spans`. */
 struct wmk_ctf_range_set {
 	struct wmk_ctf_range *spans;
 	uint32_t n, cap;
@@ -27,8 +27,8 @@ static inline uint64_t wmk_ctf_turned(uint64_t value, bool is_signed)
 }
 
 /*
- * Add the range from `from` to `to`, and pass the parts that were not in the set to `give`, in order. -ENOMEM, or a
- * negative result of `give`.
+ * Add the range from `from` to `to`, and pass the parts of the range that were not in the set to `give`, in ascending
+ * order. -ENOMEM, or a negative result of `give`.
  */
 int wmk_ctf_range_set_add(struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to,
 		 int (*give)(void *data, uint64_t from, uint64_t to), void *data);

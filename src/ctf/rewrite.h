@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite.h - write the metadata of a trace in the other version of the format. The bytes of streams are kept, or
- * copy.h copies the streams field by field.
+ * rewrite.h - write the metadata of a trace in the other version of the format. The bytes of streams stay unchanged, or
+ * the functions of copy.h copy the streams field by field.
  *
  *     struct wmk_ctf_decoder ──wmk_ctf_rewrite_json()──► CTF 2, a sequence of JSON texts
  *       (operations: names,  ──wmk_ctf_rewrite_tsdl()──► CTF 1.8, TSDL
  *        places, roles)
  *
- * CTF 2 cannot express two properties of 1.8. An option that no value selects needs a range in CTF 2, and is left out
- * if no range is free (rewrite_field.c). A value with a role has no sign in CTF 2. CTF 1.8 cannot express two kinds of
- * properties. Properties that records do not need (media types, names of bits) are left out and reported in `lost`.
- * Properties that records need cause -ENOTSUP, and the error names the field. 1.8 cannot express four properties that
- * records need: LEB128, characters of 16 and 32 bits, a bit order other than the byte order, and roles without a name
- * in 1.8.
+ * CTF 2 cannot express two properties of CTF 1.8. An option that no value selects needs a range in CTF 2; the option is
+ * left out if no range is free (rewrite_field.c). CTF 2 cannot express the sign of a value with a role. CTF 1.8 cannot
+ * express two kinds of properties. Properties that a reader does not need to decode records (media types, names of
+ * bits) are left out and reported in `lost`. Properties that a reader needs to decode records cause the error -ENOTSUP,
+ * and the message names the field. 1.8 cannot express four properties that records need: LEB128, characters of 16 and
+ * 32 bits, a bit order other than the byte order, and roles without a name in 1.8.
  *
- * Errors: -ENOTSUP, -ENOMEM, -E2BIG (more than WMK_CTF_METADATA_MAX bytes), with a cause chain. Any thread.
+ * Errors are -ENOTSUP, -ENOMEM and -E2BIG (more than WMK_CTF_METADATA_MAX bytes), each with a cause chain. Any thread.
  */
 #ifndef WMK_CTF_REWRITE_H
 #define WMK_CTF_REWRITE_H
@@ -22,7 +22,7 @@
 #include "ctf/decode.h"
 #include "ctf/writer.h"
 
-/* Properties that were left out or changed, one bit each. */
+/* The properties that were left out or changed; each property has one bit. */
 enum wmk_ctf_lost {
 	WMK_CTF_LOST_FLAGS,        /* names of bits */
 	WMK_CTF_LOST_MEDIA,        /* media types; a blob becomes an array of bytes */
@@ -50,8 +50,8 @@ enum wmk_ctf_lost {
 int wmk_ctf_rewrite_json(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost);
 int wmk_ctf_rewrite_tsdl(const struct wmk_ctf_decoder *decoder, struct wmk_ctf_text_buffer *out, uint32_t *lost);
 /*
- * Write one part of the CTF 2 metadata, to append the part to existing metadata. The decoder has at most one stream
- * class and one event class.
+ * Write one part of the CTF 2 metadata, so that the caller can append this part to existing metadata. The decoder has
+ * at most one stream class and one event class.
  */
 enum wmk_ctf_part { WMK_CTF_PART_TRACE, WMK_CTF_PART_STREAM, WMK_CTF_PART_EVENT };
 int wmk_ctf_rewrite_part(const struct wmk_ctf_decoder *decoder, enum wmk_ctf_part part,

@@ -18,13 +18,13 @@
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Names of the members of a structure, or of the options of a variant, in order. */
+/* The names of the members of a structure, or of the options of a variant, in order. */
 struct names {
 	json_object *all;          /* an array; null for options that no value selects */
 	json_object *twins;        /* names, without leading '_', that several fields have; or NULL */
 };
 
-/* The name in the metadata that was read. */
+/* Return the name of the member in the metadata that was read. */
 static const char *raw_of(const struct wmk_ctf_op *in, uint32_t member)
 {
 	return in->type->members ? wmk_or_empty(in->type->members[member].name) : "";
@@ -36,8 +36,8 @@ static const char *without_bars(const char *name)
 }
 
 /*
- * Make a unique name, because names in 1.8 may differ only by a leading '_'. The later name keeps its '_', or gets one
- * more '_'. `seen` has the earlier names.
+ * Make a unique name for CTF 2, because two names in CTF 1.8 may differ only by a leading '_'. The later of two such
+ * names keeps its '_', or gets one more '_'. `seen` has the earlier names.
  */
 static json_object *name_of(struct wmk_tree_writer *w, const char *name, const char *raw, json_object *seen,
 			    struct names *names)
@@ -62,8 +62,8 @@ static json_object *name_of(struct wmk_tree_writer *w, const char *name, const c
 }
 
 /*
- * The names in the structure or variant at `in`. `ranges`, for a variant: the ranges that select each option, indexed
- * by operation from `in`; else NULL.
+ * Return the names in the structure or variant at `in`. For a variant, `ranges` contains the ranges that select each
+ * option, indexed by operation from `in`; otherwise `ranges` is NULL.
  */
 static struct names names_in(struct wmk_tree_writer *w, const struct wmk_ctf_op *ops, uint32_t in,
 			     json_object *const *ranges)
@@ -91,8 +91,8 @@ static void free_names(struct names *names)
 }
 
 /*
- * The name of a member on a path. The names of the last structure are cached, because many lengths may be in one
- * structure.
+ * Return the name of a member on a path. The names of the last structure are cached, because many length fields may be
+ * in one structure.
  */
 static json_object *step_of(struct wmk_tree_writer *w, unsigned scope, uint32_t at)
 {
@@ -160,7 +160,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 		[WMK_CTF_TEXT] = "string", [WMK_CTF_BLOB] = "blob", [WMK_CTF_ARRAY] = "array"
 	};
 	const struct wmk_ctf_op *op = &w->parts.of[w->scope]->ops[at];
-	/* In 1.8 the UUID is an array of bytes. */
+	/* In CTF 1.8, the UUID of a packet is an array of bytes. */
 	const bool is_uuid =
 		op->roles & WMK_ROLE_BIT(WMK_ROLE_UUID) && wmk_tree_role_fits(w, w->scope, op, WMK_ROLE_UUID);
 	json_object *class = json_object_new_object();
@@ -189,7 +189,7 @@ static json_object *array_of(struct wmk_tree_writer *w, uint32_t at)
 	return class;
 }
 
-/* Destination of the free parts of a range. */
+/* The list to which the free parts of a range are appended. */
 struct pieces {
 	struct wmk_tree_writer *w;
 	json_object *ranges;
@@ -207,8 +207,8 @@ static int append_piece(void *data, uint64_t from, uint64_t to)
 }
 
 /*
- * Add the range from `from` to `to` to the taken values. Append the free parts of this range to `ranges`, unless
- * `ranges` is NULL.
+ * Mark the values from `from` to `to` as taken. Append the free parts of this range to `ranges`, unless `ranges` is
+ * NULL.
  */
 static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uint64_t from, uint64_t to, bool is_signed,
 		 json_object *ranges)
@@ -223,8 +223,8 @@ static void take(struct wmk_tree_writer *w, struct wmk_ctf_range_set *taken, uin
 }
 
 /*
- * Return the selector if the conversion makes it unsigned, else NULL. (Several sources exist only in CTF 2, where no
- * value has both a sign and a role.)
+ * Return the selector if the conversion makes the selector unsigned, and NULL otherwise. (Several sources exist only in
+ * CTF 2, where no value has both a sign and a role.)
  */
 static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *w, const struct wmk_ctf_op *op)
 {
@@ -238,9 +238,9 @@ static const struct wmk_ctf_op *unsigned_selector(const struct wmk_tree_writer *
 }
 
 /*
- * Append the values that select each option to its list; `ranges[i]` belongs to the operation at + i. True: the values
- * are unsigned. (A selector of more than 64 bits that loses its sign was already rejected, because it precedes the
- * variant.)
+ * For each option, append the values that select the option to the option's list; `ranges[i]` belongs to the operation
+ * at + i. True: the values are unsigned. (A selector of more than 64 bits that loses its sign was already rejected,
+ * because it precedes the variant.)
  */
 static bool give_ranges(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
 			struct wmk_ctf_range_set *taken)
@@ -279,10 +279,10 @@ static unsigned selector_width(const struct wmk_tree_writer *w, const struct wmk
 }
 
 /*
- * Give ranges to options that no value selects: TSDL allows such options, CTF 2 requires a range. An option without a
- * label gets a value that is too large for the selector, so that a conversion to 1.8 restores it. If no free value is
- * too large for the selector, the option is left out. An option that no value selects is also left out if it has a
- * label, because the values of the label select other options.
+ * Give ranges to options that no value selects: TSDL allows such options, but CTF 2 requires a range. An option without
+ * a label gets a value that is too large for the selector, so that a conversion back to CTF 1.8 restores the option. If
+ * no free value is too large for the selector, the option is left out. The conversion also leaves out an option with a
+ * label that no value selects, because the values of the label select other options.
  */
 static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *const *ranges,
 			struct wmk_ctf_range_set *taken, bool is_signed)
@@ -313,7 +313,7 @@ static void give_beyond(struct wmk_tree_writer *w, uint32_t at, json_object *con
 	free(has_label);
 }
 
-/* The member `member` of the structure at `in`, or an option of the variant. */
+/* Return the member `member` of the structure at `in`, or an option of the variant. */
 static json_object *part_of(struct wmk_tree_writer *w, uint32_t in, uint32_t at, uint32_t member,
 			    const struct names *names)
 {

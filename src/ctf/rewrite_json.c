@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_json.c - write metadata of CTF 2 (CTF2-SPEC-2.0, section 5) for a trace that was read; see rewrite.h. Each
- * fragment is a json-c tree that is written when it is complete.
+ * rewrite_json.c - write metadata of CTF 2 (CTF2-SPEC-2.0, section 5) for a trace that was read; see rewrite.h. The
+ * writer builds each fragment as a json-c tree, and writes the tree when it is complete.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -125,9 +125,9 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 }
 
 /*
- * In CTF 1.8 a class may have any id if no field contains ids: all packets belong to the only stream class, and all
- * records to the first event class. In CTF 2, a class has the id 0 if its id is in no packet or record (sections 6.2
- * and 6.3).
+ * In CTF 1.8, a class may have any id if no field contains ids, because all packets belong to the only stream class and
+ * all records to the first event class. In CTF 2, a class has the id 0 if no packet or record contains its id (sections
+ * 6.2 and 6.3).
  */
 static uint64_t stream_id(const struct wmk_tree_writer *w, const struct wmk_ctf_stream_decoder *stream)
 {

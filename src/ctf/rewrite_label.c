@@ -3,9 +3,9 @@
  * rewrite_label.c - names of a selector's labels in TSDL, and the check whether the labels select the options of a
  * variant (see rewrite_tsdl.h).
  *
- * For each variant, a reader goes through all labels of the selector. For each label, a reader compares the names of
- * the options (compile.c, field_ref.c). rewrite_label.c counts the labels and comparisons that a reader counts, so that
- * written metadata never exceeds the limits of readers.
+ * For each variant, a reader searches all labels of the selector. For each label, a reader compares the label with the
+ * names of the options (compile.c, field_ref.c). rewrite_label.c counts the labels and comparisons that a reader
+ * counts, so that written metadata never exceeds the limits of readers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,9 +45,9 @@ static const char *without_bar(const char *name)
 }
 
 /*
- * Whether the option's identifier in TSDL differs from its name in CTF 2 by more than a leading '_'. If so, a label
- * that equals the name in CTF 2 must change: readers of TSDL find the option only by a label that equals the
- * identifier.
+ * Return whether the option's identifier in TSDL differs from its name in CTF 2 by more than a leading '_'. If the
+ * identifier differs, a label that equals the name in CTF 2 must change, because readers of TSDL find the option only
+ * by a label that equals the identifier.
  */
 static bool is_changed(const struct wmk_ctf_op *option, const char *ident)
 {
@@ -83,7 +83,7 @@ static int make_options(const struct wmk_tsdl_writer *w, struct wmk_tsdl_options
 	return wmk_ctf_choice_index_make(&options->ranges, variant);
 }
 
-/* The options of the variant, cached until another variant is needed. NULL: no memory. */
+/* Return the options of the variant, which are cached until another variant is requested. NULL: no memory. */
 static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsigned scope,
 						 const struct wmk_ctf_op *variant)
 {
@@ -103,8 +103,8 @@ static const struct wmk_tsdl_options *options_of(struct wmk_tsdl_writer *w, unsi
 }
 
 /*
- * Find the option that readers select for a label: the option of that name, or else the option with a name that differs
- * only by a leading '_'. NULL: none. The function adds the cost of the search to the costs in `w`.
+ * Find the option that readers select for a label: the option of that name, or otherwise the option with a name that
+ * differs only by a leading '_'. NULL: none. The function adds the cost of the search to the costs in `w`.
  */
 static const struct wmk_ctf_name_entry *option_called(struct wmk_tsdl_writer *w, const struct wmk_tsdl_options *options,
 						 const char *name)
@@ -143,7 +143,7 @@ const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const s
 }
 
 /*
- * Whether all values from `from` upward are too large for the selector. (rewrite_field.c gives such a value to
+ * Return whether all values from `from` upward are too large for the selector. (rewrite_field.c gives such a value to
  * unlabelled options.)
  */
 static bool is_of_nothing(uint64_t from, const struct wmk_type *labels)

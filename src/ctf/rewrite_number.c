@@ -17,8 +17,8 @@
 #include "ctf/tsdl_unknown_field.h"
 
 /*
- * In CTF 1.8 a name gives its role to any value. In CTF 2 a value must meet the conditions of its role, which this
- * function checks.
+ * In CTF 1.8, a name defines a role for a value of any type. In CTF 2, a value must meet the conditions of its role;
+ * this function checks the conditions.
  */
 bool wmk_tree_role_fits(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op, unsigned role)
 {
@@ -39,7 +39,7 @@ bool wmk_tree_role_fits(const struct wmk_tree_writer *w, unsigned scope, const s
 	}
 }
 
-/* The roles that CTF 2 allows for the operation, as a set. */
+/* Return the set of the operation's roles that CTF 2 allows. */
 static unsigned fit_roles(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
 {
 	unsigned fit = 0;
@@ -55,7 +55,7 @@ static bool is_integer(const struct wmk_ctf_op *op)
 	return op->code == WMK_CTF_INT || op->code == WMK_CTF_ENUM || (op->code == WMK_CTF_FLAGS && !op->type->count);
 }
 
-/* A value with a role has no sign in CTF 2; in 1.8 it may have one. The bits stay the same. */
+/* A value with a role is unsigned in CTF 2; in CTF 1.8 such a value may be signed. The bits stay the same. */
 bool wmk_tree_loses_sign(const struct wmk_tree_writer *w, unsigned scope, const struct wmk_ctf_op *op)
 {
 	return op->is_signed && is_integer(op) && fit_roles(w, scope, op);
@@ -75,8 +75,8 @@ void wmk_tree_put_roles(struct wmk_tree_writer *w, json_object *class, const str
 }
 
 /*
- * Keep the mapping to a clock. For the clock of the stream, the role of a time expresses the mapping; for any other
- * clock, an attribute does.
+ * Keep the mapping of the value to a clock. The mapping to the stream's clock is expressed by the role of a time; the
+ * mapping to any other clock is expressed by an attribute.
  */
 static void put_clock(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
@@ -91,7 +91,7 @@ static void put_clock(struct wmk_tree_writer *w, json_object *class, const struc
 		wmk_tsdl_unknown_put_word(w, class, WMK_TSDL_UNKNOWN_CLOCK, op->type->clock);
 }
 
-/* Put the common properties of fixed-length classes. */
+/* Write the common properties of fixed-length field classes. */
 static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct wmk_ctf_op *op)
 {
 	wmk_tree_put_number(w, class, "length", op->width);
@@ -102,7 +102,7 @@ static void put_bits(struct wmk_tree_writer *w, json_object *class, const struct
 		wmk_tree_put_number(w, class, "alignment", op->align);
 }
 
-/* The list of ranges of a name, created if needed; NULL: no memory. */
+/* Return the list of ranges of a name; the function creates the list if needed; NULL: memory is short. */
 static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, const char *label)
 {
 	json_object *name = wmk_tree_text_of(w, wmk_or_empty(label)), *ranges = NULL;
@@ -116,9 +116,9 @@ static json_object *ranges_of(struct wmk_tree_writer *w, json_object *mappings, 
 }
 
 /*
- * Put names with their ranges. All ranges of a name are together, at the place of the first range. Names may share
- * values, as in 1.8. With `is_signed`, signed values stay signed; without `is_signed`, signed values become unsigned
- * values with the same bits.
+ * Put names with their ranges. The function writes all ranges of a name together, at the position of the first range.
+ * Several names may share values, as in CTF 1.8. With `is_signed`, signed values stay signed; without `is_signed`,
+ * signed values become unsigned values with the same bits.
  */
 static void put_ranges(struct wmk_tree_writer *w, json_object *class, const char *property, const struct wmk_type *type,
 		       bool is_signed)

@@ -32,7 +32,7 @@ void wmk_tree_append(struct wmk_tree_writer *w, json_object *array, json_object 
 	wmk_tree_no_memory(w);
 }
 
-/* JSON texts are UTF-8: invalid bytes become U+FFFD. */
+/* JSON texts are UTF-8, so the writer replaces invalid bytes by U+FFFD. */
 json_object *wmk_tree_text_of(struct wmk_tree_writer *w, const char *text)
 {
 	struct wmk_ctf_text_buffer clean = { NULL, 0, 0, 0 };

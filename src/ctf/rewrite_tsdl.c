@@ -53,7 +53,7 @@ static void put_trace(struct wmk_tsdl_writer *w)
 }
 
 /*
- * Make a unique identifier for an environment entry with a name that is not an identifier. If several entries had one
+ * Make a unique identifier for an environment entry if its name is not an identifier. If several entries had the same
  * name, readers would use only the last entry. (A duplicate gets a number that depends on the entry's index, so that
  * the search stays short.)
  */
@@ -142,8 +142,8 @@ static bool has_role(const struct wmk_ctf_program *program, unsigned role)
 }
 
 /*
- * Whether packets contain ids of stream classes. Readers accept the id of a stream class only if packets contain ids,
- * and the id of an event class only if records contain ids.
+ * Return whether packets contain ids of stream classes. Readers accept the id of a stream class only if packets contain
+ * ids, and the id of an event class only if records contain ids.
  */
 static bool has_ids(const struct wmk_ctf_decoder *decoder)
 {
@@ -151,8 +151,9 @@ static bool has_ids(const struct wmk_ctf_decoder *decoder)
 }
 
 /*
- * Whether packets can belong to the stream class. Packets without an id belong to the only class, or to the class with
- * id 0. If packets have no id, metadata of CTF 1.8 must not contain stream classes to which no packet belongs.
+ * Return whether packets can belong to the stream class. Packets without an id belong to the only stream class, or to
+ * the stream class with id 0. If packets have no id, metadata of CTF 1.8 must not contain stream classes to which no
+ * packet belongs.
  */
 static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_stream_decoder *stream)
 {
@@ -160,8 +161,8 @@ static bool is_met(const struct wmk_ctf_decoder *decoder, const struct wmk_ctf_s
 }
 
 /*
- * Records without an event id belong to the first class (event_header.c). If the records of a stream have no id, CTF
- * 1.8 allows only one event class in the stream.
+ * Records without an event id belong to the first event class (event_header.c). If the records of a stream have no id,
+ * CTF 1.8 allows only one event class in the stream.
  */
 static uint32_t n_events(const struct wmk_ctf_stream_decoder *stream)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite_tsdl.h - write the types of a trace as TSDL. Internal to src/ctf; for rewrite_tsdl.c, which writes the
- * blocks. The first error is kept in `err`.
+ * rewrite_tsdl.h - write the types of a trace as TSDL. Internal to src/ctf; used by rewrite_tsdl.c, which writes the
+ * blocks. The member `err` keeps the first error.
  */
 #ifndef WMK_CTF_REWRITE_TSDL_H
 #define WMK_CTF_REWRITE_TSDL_H
@@ -11,7 +11,7 @@
 #include "ctf/rewrite.h"
 #include "ctf/text_buffer.h"
 
-/* The options of a variant, sorted by three kinds of names, in one allocation. */
+/* The options of a variant, sorted by three kinds of names; the three arrays share one allocation. */
 struct wmk_tsdl_options {
 	const struct wmk_ctf_op *variant; /* NULL: empty */
 	struct wmk_ctf_name_entry *idents;  /* by the names in TSDL, which are unique */
@@ -41,39 +41,41 @@ struct wmk_tsdl_writer {
 };
 
 /*
- * The identifier of a clock. If several clocks would have the same identifier, every identifier of the trace ends with
- * the number of its clock.
+ * The identifier of a clock. If several clocks would have the same identifier, every clock identifier of the trace ends
+ * with the number of its clock.
  */
 void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_clock_class *clock,
 			  char ident[WMK_CTF_IDENT]);
-/* Start a stream or event: make the identifiers of the scopes from `first` to `last`, which may refer to each other. */
+/*
+ * Start a stream or event: make the identifiers of the scopes from `first` to `last`.
+ */
 void wmk_tsdl_begin(struct wmk_tsdl_writer *w, const struct wmk_ctf_stream_decoder *stream,
 		    const struct wmk_ctf_event_decoder *event, unsigned first, unsigned last);
 /* Write `name := struct { ... };` for a scope that exists. */
 void wmk_tsdl_put_root(struct wmk_tsdl_writer *w, enum wmk_scope scope, const char *name);
 
 /*
- * The name of a label (rewrite_label.c). A label that selects an option of the variant `of` (NULL: none) gets the
- * option's identifier, if this identifier differs from the label. (If the option kept its original name, the label
- * already equals the identifier.)
+ * Return the name of a label in TSDL (rewrite_label.c). If a label selects an option of the variant `of` (NULL: no
+ * variant) and differs from the option's identifier, the identifier replaces the label. (If the option kept its
+ * original name, the label already equals the identifier.)
  */
 const char *wmk_tsdl_label_of(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *of,
 			      const char *label);
 /*
- * Whether the variant's options are selected by their labels: the label with an option's name has exactly the values
- * that select the option. The function ignores options that no value selects. The function adds a reader's costs of the
- * variant to the costs in `w`.
+ * Return whether the variant's options are selected by their labels: the label with an option's name has exactly the
+ * values that select the option. The function ignores options that no value selects. The function adds a reader's cost
+ * of the variant to the costs in `w`.
  */
 bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant,
 			 const struct wmk_type *labels);
 /*
- * Add the costs of a reader for a selector with one label for each range of each option. Each label has the option's
- * name.
+ * Add a reader's cost of a selector that has one label for each range of each option. In this selector, each label has
+ * the name of its option.
  */
 void wmk_tsdl_count_options(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant);
 /*
- * Add costs of readers to the costs in `w`. If the costs in `w` exceed a limit of readers, the error of `w` becomes
- * -ENOTSUP. The cost of a name grows with its length.
+ * Add to the total costs that a reader of the metadata has, which are stored in `w`. If the total costs exceed a limit
+ * of readers, the error of `w` becomes -ENOTSUP. A longer name has a higher cost.
  */
 void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_t n_looked);
 uint64_t wmk_tsdl_cost_of(const char *name);

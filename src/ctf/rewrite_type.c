@@ -62,7 +62,7 @@ void wmk_tsdl_clock_ident(const struct wmk_tsdl_writer *w, const struct wmk_ctf_
 		      clock->name[0] ? clock->name : "clock", suffix);
 }
 
-/* The clock of a name; NULL: no clock or several clocks have this name. */
+/* Return the clock with this name; NULL if no clock or several clocks have this name. */
 static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writer *w, const char *name)
 {
 	const struct wmk_ctf_class *class = w->decoder->class;
@@ -79,10 +79,11 @@ static const struct wmk_ctf_clock_class *clock_called(const struct wmk_tsdl_writ
 }
 
 /*
- * Check the roles that the field's name cannot express. The name expresses the first role, and the mapping to a clock
- * expresses that the field is a time. A further role of the field is dropped if records can be read without this role.
- * If another field of the scope has the dropped role, a reader would use that field, so the function reports an error.
- * The role of a content size is dropped without a report: a packet without a content size has no padding.
+ * Check the roles that the field's name cannot express in CTF 1.8. The name expresses the first role, and the mapping
+ * to a clock expresses that the field is a time. The writer drops further roles of the field if readers can decode
+ * records without them. The function reports an error if another field of the scope has a dropped role, because a
+ * reader would use the other field. The writer drops the role of a content size without a report, because a packet
+ * without a content size has no padding.
  */
 static void note_roles(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -107,9 +108,9 @@ static bool is_integer(const struct wmk_type *type)
 }
 
 /*
- * Whether the operation may be mapped to `clock`. Readers use the first clock in the event header as the stream's
- * clock. If the event header has no clock, readers use the first clock in the packet context. For readers, each value
- * in an event header that is mapped to a clock is a time.
+ * Return whether the operation may be mapped to the clock `clock`. Readers use the clock of the first mapped value in
+ * the event header as the stream's clock. If the event header has no clock, readers use the clock of the first mapped
+ * value in the packet context. Readers interpret each value in an event header that is mapped to a clock as a time.
  */
 static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op,
 		      const struct wmk_ctf_clock_class *clock)
@@ -122,8 +123,9 @@ static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *
 }
 
 /*
- * The clock that the operation is mapped to; NULL: none. In CTF 2, an attribute names this clock. If the operation
- * cannot be mapped to the clock, the attribute is reported as lost, like any other attribute.
+ * Return the clock to which the operation is mapped, or NULL if the operation is not mapped. In CTF 2, an attribute
+ * names the clock of the operation. If the operation cannot be mapped to the clock, the writer reports the attribute as
+ * lost, like any other attribute.
  */
 static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -148,8 +150,8 @@ static const struct wmk_ctf_clock_class *said_clock(struct wmk_tsdl_writer *w, c
 }
 
 /*
- * Write the mapping to a clock, `map = clock.c.value;`. A time without a clock of its own is mapped to the stream's
- * clock.
+ * Write the mapping to a clock, `map = clock.c.value;`. If a time is not mapped to another clock, it is mapped to the
+ * stream's clock.
  */
 static void put_map(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 {
@@ -183,8 +185,8 @@ static void put_integer(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 }
 
 /*
- * Find the member of the structure at `in` that readers select for `name`. Readers prefer the member of exactly this
- * name to a member with a name that differs only by a leading '_'. The search ends at operation `end`. The function
+ * Find the member of the structure at `in` that readers select for `name`. Readers prefer a member with exactly this
+ * name over a member with a name that differs only by a leading '_'. The search ends at operation `end`. The function
  * adds the cost of the search to the costs in `w`. 0: none.
  */
 static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_t in, uint32_t end, const char *name)
@@ -212,8 +214,8 @@ static uint32_t member_called(struct wmk_tsdl_writer *w, unsigned scope, uint32_
 /* ── selectors ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Find a variant or optional field that the value at `at` selects: the first such field, or the next one after `after`.
- * *scope becomes the scope of its program. NULL: none.
+ * Find a variant or optional field that the value at `at` selects: the first such field, or the next such field after
+ * `after`. *scope becomes the scope of its program. NULL: none.
  */
 static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uint32_t at,
 					    const struct wmk_ctf_op *after, unsigned *scope)
@@ -231,7 +233,7 @@ static const struct wmk_ctf_op *selected_by(const struct wmk_tsdl_writer *w, uin
 	return NULL;
 }
 
-/* Write labels that make a number a selector: one for each option, with the option's name. */
+/* Write the labels that turn a number into a selector: one label for each option, with the option's name. */
 static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *selector, unsigned scope,
 			const struct wmk_ctf_op *of)
 {
@@ -254,7 +256,7 @@ static void put_options(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *sele
 		unsayable(w, of, "it is present only for some values of an integer");
 }
 
-/* Whether the value at `at` selects only optional fields without ranges; these can share two labels. */
+/* Return whether the value at `at` selects only optional fields without ranges; such fields can share two labels. */
 static bool are_optionals(const struct wmk_tsdl_writer *w, uint32_t at)
 {
 	unsigned scope;
@@ -273,7 +275,7 @@ static void put_enum(struct wmk_tsdl_writer *w, uint32_t at)
 	bool is_first = true, is_own = true;
 	unsigned scope;
 
-	/* Keep the labels if all variants agree with them; else replace them by labels for the options. */
+	/* Keep the labels if they fit all variants; otherwise, replace them by labels with the names of the options. */
 	for (of = selected_by(w, at, NULL, &scope); of; of = selected_by(w, at, of, &scope))
 		is_own = is_own && op->code == WMK_CTF_ENUM && wmk_tsdl_are_labels(w, scope, of, type);
 	of = selected_by(w, at, NULL, &scope);
@@ -327,8 +329,8 @@ static void put_float(struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op)
 static void put_type(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth);
 
 /*
- * Whether the name of `to` alone leads from `at` to `to`. Readers search the enclosing structures, the innermost first,
- * then the preceding scopes, the latest first (section 7.3.2).
+ * Return whether readers at `at` find `to` by its name alone. Readers search the enclosing structures from the
+ * innermost to the outermost, then the preceding scopes from the latest to the first (section 7.3.2).
  */
 static bool is_found_by_name(struct wmk_tsdl_writer *w, uint32_t at, const struct wmk_ctf_op_location *to)
 {
@@ -369,7 +371,7 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 		wmk_ctf_put(w->out, "%s", name_of(w, to.scope, to.op));
 		return;
 	}
-	/* TSDL has no path that leads out of a structure, and readers find another value by the name alone. */
+	/* TSDL has no path that leads out of a structure, and a search by name alone finds another value. */
 	if (way.outwards)
 		unsayable(w, op_at(w, at), "it depends on a value outside of its array or variant");
 	if (way.is_absolute)
@@ -379,8 +381,8 @@ static void put_ref(struct wmk_tsdl_writer *w, uint32_t at)
 }
 
 /*
- * Whether the operation is an array. An array of arrays gets a named type for its elements, because readers differ on
- * the meaning of `a[2][3]`.
+ * Return whether the operation is an array. The elements of an array of arrays get a named type, because readers differ
+ * on the meaning of `a[2][3]`.
  */
 static bool is_array(const struct wmk_ctf_op *op)
 {
@@ -406,7 +408,7 @@ static void put_element(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 		put_type(w, at + 1, depth);
 }
 
-/* Report lost attributes; put_map() does so for integers. */
+/* Report attributes as lost; put_map() reports the attributes of integers. */
 static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 {
 	const struct wmk_type *type = op_at(w, at)->type;
@@ -417,7 +419,7 @@ static void note_attributes(struct wmk_tsdl_writer *w, uint32_t at)
 		w->lost |= 1u << WMK_CTF_LOST_ATTRIBUTE;
 }
 
-/* Write a member as `type name;` or `type name[length];`, or as a typedef of the same form. */
+/* Write a member as `type name;` or `type name[length];`, or as a typedef in the same form. */
 static void put_member(struct wmk_tsdl_writer *w, uint32_t at, const char *name, unsigned depth, bool is_typedef)
 {
 	const struct wmk_ctf_op *op = op_at(w, at);
@@ -468,8 +470,8 @@ static void put_selected(struct wmk_tsdl_writer *w, uint32_t at, unsigned depth)
 	struct wmk_ctf_op_location place;
 
 	/*
-	 * A selector in a structure of the stream is written before the events are known. So a selector in a structure
-	 * of the stream must already have labels that select the options of the variant.
+	 * The writer writes a selector in a structure of the stream before it knows the events of the stream. So a
+	 * selector in a structure of the stream must already have labels that select the options of the variant.
 	 */
 	if (wmk_ctf_op_of_register(&w->parts, op_at(w, at)->ref, &place) &&
 	    ((place.scope < WMK_SCOPE_CONTEXT && w->scope >= WMK_SCOPE_CONTEXT) ||

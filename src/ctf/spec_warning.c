@@ -12,7 +12,7 @@
 
 /*
  * Returns the text of a new warning. The last of WMK_CTF_WARNINGS_MAX warnings has a general text and counts all
- * violations of further kinds.
+ * further kinds of violations.
  */
 static const char *words_of(struct wmk_ctf_builder *to, const char *words)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * text_buffer.c - growing text for the metadata. Names, labels and host names come from applications that are not
- * trusted: every text in quotes passes wmk_ctf_put_quoted(), every identifier passes wmk_ctf_ident().
+ * trusted: wmk_ctf_put_quoted() escapes every text in quotes, and wmk_ctf_ident() converts every identifier.
  */
 #include "base/utf8.h"
 #include "ctf/text_buffer.h"
@@ -28,7 +28,7 @@ void wmk_ctf_text_cut(struct wmk_ctf_text_buffer *out, size_t len)
 	}
 }
 
-/* Ensure that `more` bytes and a NUL fit. */
+/* Ensure that the buffer has room for `more` bytes and a NUL. */
 static bool text_room(struct wmk_ctf_text_buffer *out, size_t more)
 {
 	size_t cap = out->cap ? out->cap : 4096;
@@ -123,7 +123,7 @@ void wmk_ctf_ident(char ident[WMK_CTF_IDENT], const char *prefix, const char *na
 {
 	size_t at, i;
 
-	/* Readers remove a leading '_' of names, and the rest must not be empty. (Callers make names unique.) */
+	/* Readers remove a leading '_' of names; the remaining name must not be empty. (Callers make names unique.) */
 	at = (size_t)snprintf(ident, WMK_CTF_IDENT, "%s%.*s", prefix, WMK_NAME_MAX, name && name[0] ? name : "unnamed");
 	for (i = 0; i < at; i++)
 		if (!ident_byte(ident[i]))
@@ -178,7 +178,7 @@ void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t
 	const uint64_t mixed = number * 0x9e3779b97f4bu;
 
 	memcpy(uuid, trace_uuid, 16);
-	/* The last 48 bits of a random UUID have no structure. */
+	/* The last 48 bits of a random UUID are purely random. */
 	for (unsigned i = 0; i < 6; i++)
 		uuid[10 + i] ^= (uint8_t)(mixed >> (8 * i));
 }

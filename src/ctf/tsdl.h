@@ -5,11 +5,11 @@
  *     text ──tsdl_lex.c──► tokens ──tsdl_type.c (types, declarators, scopes of names)──┐
  *                                 └─tsdl_block.c (trace, env, clock, stream, event) ◄──┴──► struct wmk_ctf_builder
  *
- * The parser looks one token ahead. Keywords are identifiers with a meaning at certain places, so that a field may be
- * named "event".
+ * The parser reads one token ahead. Keywords are identifiers that have a meaning only at certain places, so a field may
+ * be named "event".
  *
- * The builder keeps the first error. After an error, the next token is BAD, which no function takes. After an error,
- * the results of functions are meaningless but safe to use, and all loops end.
+ * The builder keeps the first error. After an error, the next token is BAD, which no function accepts. After an error,
+ * callers can still use all functions safely: results are meaningless, and all loops end.
  */
 #ifndef WMK_CTF_TSDL_H
 #define WMK_CTF_TSDL_H
@@ -57,50 +57,55 @@ struct wmk_tsdl {
 
 /* Read the next token. */
 void wmk_tsdl_next(struct wmk_tsdl *in);
-/* Whether the next token is this punctuation, or this word. */
+/* Return whether the next token is the given punctuation or word. */
 bool wmk_tsdl_is(const struct wmk_tsdl *in, char punct);
 bool wmk_tsdl_is_word(const struct wmk_tsdl *in, const char *word);
-/* Take the next token if it is this punctuation, or this word. False: the next token is another one and stays. */
+/*
+ * Take the next token if it is the given punctuation or word. Returns false and takes no token if the next token is
+ * another token.
+ */
 bool wmk_tsdl_take(struct wmk_tsdl *in, char punct);
 bool wmk_tsdl_take_word(struct wmk_tsdl *in, const char *word);
 /*
- * Condition of a loop that ends with this punctuation. True: another token follows. False: the punctuation was taken,
- * or an error occurred.
+ * The condition of a loop that ends with the given punctuation. True: another token follows. Returns false after it has
+ * taken the punctuation, or after an error.
  */
 bool wmk_tsdl_before(struct wmk_tsdl *in, char punct);
-/* Take this punctuation or report "expected ';' after a field". */
+/* Take the given punctuation, or report "expected ';' after a field". */
 void wmk_tsdl_expect(struct wmk_tsdl *in, char punct, const char *where);
-/* Report "<file>:<line>:<column>: expected <what>, not <token>" at a token; NULL: the next one. */
+/* Report "<file>:<line>:<column>: expected <what>, not <token>" at a token, or at the next token if `at` is NULL. */
 void wmk_tsdl_wrong(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *what);
-/* Report an error at a token; NULL: the next one. */
+/* Report an error at a token, or at the next token if `at` is NULL. */
 void wmk_tsdl_error(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, int err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Warn of a token that violates the specification and is accepted. */
+/* Add a warning about a token that violates the specification and is accepted. */
 void wmk_tsdl_warn(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Take an IDENT or STRING token and return its text. */
+/* Take a token of the kind IDENT or STRING and return the text of the token. */
 const char *wmk_tsdl_take_text(struct wmk_tsdl *in);
 
 /* ── types ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Open and close a scope of type names. */
+/* Open or close a scope for the names of types. */
 void wmk_tsdl_enter(struct wmk_tsdl *in);
 void wmk_tsdl_leave(struct wmk_tsdl *in);
 
-/* Whether a declaration of types begins here: typedef, typealias, struct, variant or enum. */
+/* Return whether a declaration of types (typedef, typealias, struct, variant or enum) begins at the next token. */
 bool wmk_tsdl_is_declaration(const struct wmk_tsdl *in);
 /* Parse `typedef ...;`, `typealias ... := ...;` or `struct NAME {...};`, with the ';'. */
 void wmk_tsdl_declaration(struct wmk_tsdl *in);
-/* Parse a type that follows ':=', without the ';'. */
+/* Parse a type that follows ':=', but not the final ';'. */
 void wmk_tsdl_type(struct wmk_tsdl *in, struct wmk_type *type);
 /* Parse a number with optional signs. *is_unsigned becomes false if the signs make it negative. */
 int64_t wmk_tsdl_number(struct wmk_tsdl *in, bool *is_unsigned);
-/* Parse names joined by '.', such as "packet.header"; the result is in scratch memory. */
+/* Parse names joined by '.', such as "packet.header"; the resulting text is in scratch memory. */
 const char *wmk_tsdl_path(struct wmk_tsdl *in);
 
-/* The number of that name in the environment, which may be declared anywhere; `at`: for errors. (tsdl_env.c) */
+/*
+ * Return the number with that name in the environment; `at` is the place for errors. (tsdl_env.c)
+ */
 int64_t wmk_tsdl_env_number(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *name);
-/* Make a reference to a length or selector from `path`, which begins at the token. (tsdl_env.c) */
+/* Make a reference to a length or selector from `path`, which begins at the token `at`. (tsdl_env.c) */
 const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *path);
 
 /* ── the whole ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -108,15 +113,14 @@ const struct wmk_ref *wmk_tsdl_ref(struct wmk_tsdl *in, const struct wmk_tsdl_to
 /* Start to parse a text. */
 void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *text, size_t len, const char *name);
 /*
- * Find what the parser needs before it parses the text: the version of CTF, if the first line contains a version, and
- * the byte order of the trace. (tsdl_head.c)
+ * Find the version of CTF and the byte order of the trace, before the text is parsed. (tsdl_head.c)
  */
 void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len);
 void wmk_tsdl_find_order(struct wmk_tsdl *in);
 
 /*
- * Parse the whole text. With `partial`, the result is 1 if the end of the text is missing; the cause chain contains the
- * place where the text ends.
+ * Parse the whole text. With `partial`, the function returns 1 if the end of the text is missing; the cause chain
+ * contains the place where the text ends.
  */
 int wmk_tsdl_parse(struct wmk_ctf_builder *to, const char *text, size_t len, const char *name, bool partial);
 

@@ -3,9 +3,9 @@
  * tsdl_block.c - parse the blocks of TSDL metadata (CTF 1.8.3, section 7.1): trace, env, clock, stream, event,
  * callsite; and the whole text.
  *
- * A block is a list of `path = value;` and `path := type;`. Each kind of block has functions that interpret the paths.
- * Unknown entries (of later versions or other tools) do not affect the reading of streams. The parser keeps the values
- * of unknown entries (tsdl_unknown.h), and ignores the types of unknown entries.
+ * A block is a list of entries of the forms `path = value;` and `path := type;`. Each kind of block has functions that
+ * interpret the paths. Unknown entries (of later versions or other tools) do not change how a reader decodes streams.
+ * The parser keeps the values of unknown entries (tsdl_unknown.h), and ignores the types that unknown entries declare.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,8 @@ struct entry_value {
 };
 
 /*
- * Functions that interpret the entries of a block: `path = value` and `path := type`. The first error ends the block.
+ * The functions that interpret the entries of a block: `path = value` and `path := type`. After the first error, the
+ * parser ignores the rest of the block.
  */
 struct block {
 	void (*set)(struct wmk_tsdl *in, void *to, const char *path, const struct entry_value *value);
@@ -51,7 +52,7 @@ static struct entry_value parse_value(struct wmk_tsdl *in)
 	return value;
 }
 
-/* Parse a type. The parser reports a type that does not fit the block at the type's first token. */
+/* Parse a type. If a type does not fit the block, the parser reports an error at the first token of the type. */
 static void parse_typed(struct wmk_tsdl *in, const struct block *block, void *to, const char *path)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -143,7 +144,7 @@ static void keep(struct wmk_tsdl *in, const char *path, const struct entry_value
 	wmk_ctf_fail(in->to, wmk_tsdl_unknown_add(&in->kept, path, &kept));
 }
 
-/* Record that the block declares a type for an unknown part. The parser ignores this type. */
+/* Record that the block declares a type for an unknown part of the trace. The parser ignores this type. */
 static void pass_over(struct wmk_tsdl *in)
 {
 	in->to->class.has_other_types = true;
@@ -188,7 +189,7 @@ static void set_trace(struct wmk_tsdl *in, void *to, const char *path, const str
 	}
 }
 
-/* Check the types of the fields `magic` and `uuid`, on which readers rely. */
+/* Check the types of the fields `magic` and `uuid`, because readers depend on these types. */
 static void check_header(struct wmk_tsdl *in, const struct wmk_type *header)
 {
 	for (uint32_t i = 0; i < header->count; i++) {
@@ -298,7 +299,10 @@ static void set_clock(struct wmk_tsdl *in, void *to, const char *path, const str
 	}
 }
 
-/* Normalize the offset: whole seconds of cycles are added to the seconds, and cycles become non-negative. */
+/*
+ * Normalize the offset: add the whole seconds of the cycles to the seconds, so that the cycles are less than one second
+ * and not negative.
+ */
 static void finish_clock(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, struct wmk_ctf_clock_class *clock)
 {
 	const struct wmk_ctf_clock_class *clocks = in->to->clocks.items;
@@ -324,7 +328,7 @@ static void finish_clock(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, s
 			wmk_tsdl_error(in, at, -EPROTO, "duplicate clock '%.60s'", clock->name);
 }
 
-/* Keep the unknown entries of a complete block, to be written again. */
+/* Keep the unknown entries of a complete block, so that a writer can write them again. */
 static void keep_unknown(struct wmk_tsdl *in, const char **more)
 {
 	wmk_ctf_fail(in->to, wmk_tsdl_unknown_of_class(&in->kept, &in->to->scratch, more));
@@ -482,7 +486,7 @@ static void parse_top(struct wmk_tsdl *in)
 }
 
 /*
- * Parse all declarations. If the text ends within a declaration, the error also contains the place where the
+ * Parse all declarations. If the text ends within a declaration, the error message also contains the place where the
  * declaration begins.
  */
 static void parse_all(struct wmk_tsdl *in)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_env.c - references to lengths and selectors (CTF 1.8.3, section 7.3.2). A reference leads to a field or, for
- * `x[env.N]`, to the environment. If the blocks of the environment come later, the parser searches the rest of the text
- * for them, once.
+ * tsdl_env.c - references to lengths and selectors (CTF 1.8.3, section 7.3.2). A reference leads to a field or, in the
+ * form `x[env.N]`, to an entry of the environment. If an environment block follows later, the parser searches the rest
+ * of the text once for all such blocks.
  */
 #include <errno.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static void look_at_entry(struct wmk_tsdl *ahead, struct wmk_ctf_list *found)
 }
 
 /*
- * Search the rest of the text for entries of the environment. The parser reports errors in the rest of the text later,
- * when the parser reaches them.
+ * Search the rest of the text for entries of the environment. The parser reports errors in the rest of the text when it
+ * parses the rest.
  */
 static void look_ahead(struct wmk_tsdl *in)
 {

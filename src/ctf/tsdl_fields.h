@@ -7,7 +7,7 @@
 
 #include "ctf/writer.h"
 
-/* The environment entries of each of our traces; returns their number. */
+/* Get the environment entries that each trace of Waymark contains; the function returns their number. */
 #define WMK_CTF_ENV_FIXED 12u
 unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env env[WMK_CTF_ENV_FIXED]);
 
@@ -15,8 +15,8 @@ unsigned wmk_ctf_env_fixed(const struct wmk_ctf_trace *trace, struct wmk_ctf_env
 #define WMK_CTF_DEPTH_MAX 64       /* levels of nested types */
 
 /*
- * Declare `n` fields, one per line, indented by `depth` tabs. The names of the fields become unique identifiers with
- * the prefix '_'. After an error, `out` may contain a part of the fields.
+ * Declare `n` fields, one per line, indented by `depth` tabs. The names of the fields are converted to unique
+ * identifiers with the prefix '_'. After an error, `out` may contain a part of the fields.
  */
 int wmk_ctf_put_fields(struct wmk_ctf_text_buffer *out, const struct wmk_field *fields, uint32_t n, unsigned depth);
 

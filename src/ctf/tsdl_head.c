@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "ctf/tsdl.h"
 
-/* Whether the next token is this word, or a string with this text. */
+/* Return whether the next token is the given word, or a string with the given text. */
 static bool is_text(const struct wmk_tsdl *in, const char *word)
 {
 	const bool has_text = in->token.kind == WMK_TSDL_IDENT || in->token.kind == WMK_TSDL_STRING;
@@ -32,8 +32,8 @@ static void take_order(struct wmk_tsdl *in)
 }
 
 /*
- * Find the byte order of the trace, which types before the trace block may need. The search goes through all tokens,
- * without parsing them.
+ * Find the byte order of the trace, because types that precede the trace block may need it. The search reads all tokens
+ * without parsing declarations.
  */
 void wmk_tsdl_find_order(struct wmk_tsdl *in)
 {
@@ -64,7 +64,7 @@ void wmk_tsdl_open(struct wmk_tsdl *in, struct wmk_ctf_builder *to, const char *
 				 .line_begin = text, .line = 1 };
 }
 
-/* A text may begin with a comment that contains CTF and a version (section 7). */
+/* A text may begin with a comment that contains "CTF" and a version (section 7). */
 void wmk_tsdl_signature(struct wmk_ctf_builder *to, const char *text, size_t len)
 {
 	static const char head[] = "/* CTF ", version[] = "1.8";

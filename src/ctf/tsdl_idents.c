@@ -44,14 +44,14 @@ bool wmk_ctf_is_keyword(const char *name)
 }
 
 /*
- * Used identifiers; and for each name with duplicates, the next number to try. Untrusted input can contain many
+ * The used identifiers and, for each name with duplicates, the next number to try. Untrusted input can contain many
  * duplicates, and a search from number 2 for each duplicate would take quadratic time.
  */
 struct seen {
 	json_object *idents, *numbers;
 };
 
-/* Make the first unused name of name_2, name_3, ... */
+/* Make an unused name by appending the first free number to the name, as in name_2 or name_3. */
 static int make_numbered(struct seen *seen, const char *prefix, const char *name, char ident[WMK_CTF_IDENT])
 {
 	char base[WMK_CTF_IDENT], suffix[16];
@@ -88,7 +88,7 @@ static char *make_name(const struct wmk_ctf_op *ops, unsigned scope, uint32_t in
 	const char *prefix = is_plain ? "" : "_", *suffix = "";
 	char ident[WMK_CTF_IDENT];
 
-	/* A field without a role must not have the name of a role. */
+	/* A field without a role must not get the name of a role. */
 	for (unsigned i = 1; i < WMK_ROLES && !role; i++)
 		if (!(ops[at].roles & WMK_ROLE_BIT(i)) && wmk_ctf_role_name(scope, i) &&
 		    !strcmp(wmk_ctf_role_name(scope, i), name))
@@ -122,7 +122,7 @@ static int make_raw_names(struct wmk_ctf_idents *idents, const struct wmk_ctf_op
 	return 0;
 }
 
-/* Restore the name from the attributes, if it is allowed. */
+/* Restore the original name from the attributes, if this name is allowed. */
 static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in,
 		     uint32_t at)
 {
@@ -144,9 +144,9 @@ static int take_kept(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_name
 }
 
 /*
- * Make the identifiers in the structure or variant at `in`. Attributes are not trusted: an original name must not take
- * the identifier of another field. So the function first makes the identifiers of all fields without a valid original
- * name. The function then restores each original name that is not in use.
+ * Make the identifiers in the structure or variant at `in`. Attributes are not trusted, so an original name must not
+ * replace the identifier of another field. So the function first makes the identifiers of all fields without a valid
+ * original name. The function then restores each original name that is not in use.
  */
 static int make_names(struct wmk_ctf_idents *idents, struct wmk_tsdl_unknown_names *kept, unsigned scope, uint32_t in)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsdl_idents.h - identifiers of members and options in TSDL. Internal to src/ctf; for rewrite_tsdl.c.
+ * tsdl_idents.h - identifiers of members and options in TSDL. Internal to src/ctf; rewrite_tsdl.c uses these functions.
  *
- * Names that were read from TSDL stay the same. Names from CTF 2 become identifiers. In packet header, packet context
- * and event header, 1.8 defines the role of a value by its name. So a value with roles gets the name of its first role,
- * and rewrite_type.c reports its other roles. Members without a role get a leading '_', which readers remove. Options
- * of a variant get the names of the labels that select them.
+ * Names that were read from TSDL stay unchanged. Names from CTF 2 become identifiers. In the packet header, the packet
+ * context and the event header, the name of a value defines its role in CTF 1.8. So a value with several roles gets the
+ * name of its first role, and rewrite_type.c reports the other roles. Members without a role get a leading '_'; readers
+ * remove this '_'. If a label selects an option of a variant, the option gets the name of the label.
  *
  * CTF 2 metadata that was made from TSDL may have the original names in attributes (tsdl_unknown_field.h). An original
- * name is restored if its restoration changes no other name.
+ * name is restored only if its restoration does not change another name.
  */
 #ifndef WMK_CTF_TSDL_IDENTS_H
 #define WMK_CTF_TSDL_IDENTS_H
 
 #include "ctf/op_path.h"
 
-/* Identifiers of all named operations of a scope, by operation. Starts zeroed. */
+/* The identifiers of all named operations of a scope, indexed by operation. Starts zeroed. */
 struct wmk_ctf_idents {
 	char **names;
 	uint8_t *kept;             /* WMK_IDENT_RESTORED: the name is from the attributes, */
@@ -25,15 +25,15 @@ struct wmk_ctf_idents {
 #define WMK_IDENT_RESTORED 1u
 #define WMK_IDENT_MORE 2u          /* which contain more than the name */
 
-/* Make the identifiers of parts->of[scope]. `is_tsdl`: the trace was read from TSDL. -ENOMEM. */
+/* Make the identifiers of the scope parts->of[scope]. `is_tsdl` is true if the trace was read from TSDL. -ENOMEM. */
 int wmk_ctf_idents_make(struct wmk_ctf_idents *idents, const struct wmk_ctf_scope_programs *parts, unsigned scope,
 			bool is_tsdl);
-/* The name that defines a role in a scope; for an operation, the name of its first role. NULL: none. */
+/* Return the name that defines a role in a scope; for an operation, return the name of its first role. NULL: none. */
 const char *wmk_ctf_role_name(unsigned scope, unsigned role);
 const char *wmk_ctf_role_name_of(const struct wmk_ctf_op *op, unsigned scope);
-/* Whether the name is a keyword of TSDL. */
+/* Return whether the name is a keyword of TSDL. */
 bool wmk_ctf_is_keyword(const char *name);
-/* The identifier of an operation; "": none. */
+/* Return the identifier of an operation, or "" for an operation without a name. */
 const char *wmk_ctf_idents_of(const struct wmk_ctf_idents *idents, uint32_t at);
 /* WMK_IDENT_* of an operation. */
 unsigned wmk_ctf_idents_restored(const struct wmk_ctf_idents *idents, uint32_t at);

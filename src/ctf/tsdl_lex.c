@@ -50,7 +50,7 @@ void wmk_tsdl_wrong(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 
 	if (in->to->err < 0)
 		return;
-	/* The text may be cut within the last token, too. */
+	/* The end of the text may also be inside its last token. */
 	in->is_cut = in->at == in->end;
 	switch (token->kind) {
 	case WMK_TSDL_END:
@@ -152,7 +152,7 @@ static int digit_value(char c)
 	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-/* Read a decimal, octal, hexadecimal or binary number (as in gcc), with a suffix of u and l. */
+/* Read a decimal, octal, hexadecimal or binary number in the syntax of gcc, with a suffix of the letters u and l. */
 static void lex_number(struct wmk_tsdl *in)
 {
 	const char *begin = in->at;
@@ -213,7 +213,7 @@ static int lex_escape(struct wmk_tsdl *in)
 	return (unsigned char)to[known - from];
 }
 
-/* Read a string, or a character constant in single quotes, which is a number. */
+/* Read a string, or a character constant in single quotes; the value of a character constant is a number. */
 static void lex_string(struct wmk_tsdl *in)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -222,7 +222,7 @@ static void lex_string(struct wmk_tsdl *in)
 	size_t len = 0, room;
 	char *text;
 
-	/* The string ends at or before the first quote without a preceding backslash. */
+	/* The string ends at or before the first quote that does not follow a backslash. */
 	while (last && last[-1] == '\\' && (size_t)(last - begin) < STRING_MAX)
 		last = memchr(last + 1, quote, (size_t)(in->end - last - 1));
 	if (!last || (size_t)(last - begin) > STRING_MAX)

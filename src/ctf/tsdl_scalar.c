@@ -44,7 +44,7 @@ void wmk_tsdl_alignment(struct wmk_tsdl *in, uint32_t *align)
 
 /* ── attributes ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A value that is a word, a number or a string. */
+/* The value of a property: a word, a number or a string. */
 struct property_value {
 	struct wmk_tsdl_token token;
 	const char *text;          /* "" for a number */
@@ -136,7 +136,7 @@ static void encoding(struct wmk_tsdl *in, uint8_t *is_text)
 		wmk_tsdl_wrong(in, &word.token, "'UTF8', 'ASCII' or 'none'");
 }
 
-/* Parse clock.NAME.value; other maps are ignored. */
+/* Parse the value clock.NAME.value of the property `map`; the parser ignores other values. */
 static void map(struct wmk_tsdl *in, const char **clock)
 {
 	const struct wmk_tsdl_token token = in->token;
@@ -171,10 +171,10 @@ static int64_t bits(struct wmk_tsdl *in, int64_t max, const char *of)
 	return value;
 }
 
-/* Parse the value of a property. False: the type has no such property, and no token was taken. */
+/* Parse the value of a property. Returns false and takes no token if the type has no such property. */
 typedef bool (*attribute)(struct wmk_tsdl *in, const char *name, struct wmk_type *type, void *more);
 
-/* Skip the value of a property that the type does not have. */
+/* Skip the value of a property that does not exist for the type. */
 static void pass_over(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *name)
 {
 	if (in->token.kind == WMK_TSDL_IDENT)
@@ -337,8 +337,8 @@ static int64_t label_end(struct wmk_tsdl *in, const struct wmk_type *type)
 }
 
 /*
- * Parse `= from`, `= from ... to`, or nothing. Without a range, the value is one more than the end of the previous
- * label.
+ * Parse `= from`, `= from ... to`, or nothing. Without a range, the value of the label is one more than the end of the
+ * previous label.
  */
 static void label_range(struct wmk_tsdl *in, const struct wmk_type *type, struct wmk_label *label, int64_t next)
 {
@@ -353,7 +353,7 @@ static bool runs_back(const struct wmk_type *type, const struct wmk_label *label
 	return type->is_signed ? label->from > label->to : (uint64_t)label->from > (uint64_t)label->to;
 }
 
-/* Parse `label [range]`; `next` is the default value. */
+/* Parse `label [range]`; `next` is the value of a label without a range. */
 static void read_label(struct wmk_tsdl *in, const struct wmk_type *type, struct wmk_label *label, int64_t next)
 {
 	const struct wmk_tsdl_token token = in->token;

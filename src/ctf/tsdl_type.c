@@ -18,8 +18,8 @@
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Capacity for a name of `len` bytes. Capacities are powers of two, so that all copies together take at most twice the
- * size of the last copy.
+ * Return the allocated size for a name of `len` bytes. Each allocated size is a power of two, so all copies together
+ * take at most twice the size of the last copy.
  */
 static size_t room_of(size_t len)
 {
@@ -30,7 +30,7 @@ static size_t room_of(size_t len)
 	return room;
 }
 
-/* Append `mark` and a word to *name, which is NULL or a result of this function. */
+/* Append `mark` and a word to *name, which is NULL or an earlier result of this function. */
 static void lengthen(struct wmk_tsdl *in, char **name, char mark, const char *word, size_t len)
 {
 	const size_t before = *name ? strlen(*name) : 0, all = before + (before != 0) + len;
@@ -53,7 +53,7 @@ static void lengthen(struct wmk_tsdl *in, char **name, char mark, const char *wo
 	*name = longer;
 }
 
-/* Append the next token, which is a word, and take it. */
+/* Append the next token, which is a word, to the name, and take the token. */
 static void take_joined(struct wmk_tsdl *in, char **words, char mark)
 {
 	lengthen(in, words, mark, in->token.text, in->token.len);
@@ -119,8 +119,8 @@ static void parse_dimension(struct wmk_tsdl *in, struct declarator *to)
 }
 
 /*
- * Parse pointers, an optional name, dimensions. Parentheses are allowed but have no effect, because TSDL has no
- * functions.
+ * Parse a declarator: pointers, an optional name and dimensions. Parentheses are allowed but have no effect, because
+ * TSDL has no functions.
  */
 static void parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 {
@@ -147,7 +147,10 @@ static void parse_declarator(struct wmk_tsdl *in, struct declarator *to)
 		parse_dimension(in, to);
 }
 
-/* Find the type with the name `words` and `pointers` times '*'. (The name is on the stack, because it is not kept.) */
+/*
+ * Find the type with the name `words`, followed by `pointers` times '*'. (The name is on the stack, because it is not
+ * kept.)
+ */
 static void pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const char *words, unsigned pointers,
 		    struct wmk_type *type)
 {
@@ -174,7 +177,7 @@ static void pointed(struct wmk_tsdl *in, const struct wmk_tsdl_token *at, const 
 		type->base = 16;
 }
 
-/* Apply `declarator` to `base`, which begins at `at` and has the name `words`. */
+/* Apply the declarator to the type `base`, which begins at the token `at` and has the name `words`. */
 static void apply(struct wmk_tsdl *in, const struct declarator *declarator, const struct wmk_type *base,
 		  const struct wmk_tsdl_token *at, const char *words, struct wmk_type *type)
 {
@@ -276,8 +279,8 @@ void wmk_tsdl_known_tag(struct wmk_tsdl *in, char space, const char *what, const
 }
 
 /*
- * Parse what follows `align` of a structure. A value that is not a power of two is ignored if it is at most the current
- * alignment, and an error otherwise.
+ * Parse the rest of the property `align` of a structure. If the value is not a power of two, it is ignored up to the
+ * current alignment, and it is an error above the current alignment.
  */
 static void parse_align(struct wmk_tsdl *in, struct wmk_type *type)
 {
@@ -370,7 +373,10 @@ static bool is_c_word(const struct wmk_tsdl *in)
 	return false;
 }
 
-/* Parse `unsigned long` or `const my_type`: any number of C's words, or qualifiers and the name of a declared type. */
+/*
+ * Parse a name such as `unsigned long` or `const my_type`: any number of C's type words, or qualifiers and the name of
+ * a declared type.
+ */
 static void parse_words(struct wmk_tsdl *in, char **words)
 {
 	bool qualified_only = true;
@@ -385,7 +391,10 @@ static void parse_words(struct wmk_tsdl *in, char **words)
 		wmk_tsdl_wrong(in, NULL, "a type");
 }
 
-/* Find a type by name. If a '*' follows an unknown name, the type stays empty, and pointed() finds it later. */
+/*
+ * Find a type by name. If a '*' follows an unknown name, the function leaves the type empty, and pointed() finds the
+ * type later.
+ */
 static void known_alias(struct wmk_tsdl *in, struct wmk_type *type, const char **words)
 {
 	const struct wmk_tsdl_token at = in->token;
@@ -477,7 +486,7 @@ static void parse_typedef(struct wmk_tsdl *in)
 	wmk_tsdl_expect(in, ';', "after a typedef");
 }
 
-/* Parse `typealias TYPE := NAME;`. The name may be any name of a type in C: "unsigned long", "void *". */
+/* Parse `typealias TYPE := NAME;`. The name may be any form of type name in C, such as "unsigned long" or "void *". */
 static void parse_typealias(struct wmk_tsdl *in)
 {
 	struct wmk_tsdl_token at;

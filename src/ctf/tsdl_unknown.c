@@ -32,7 +32,7 @@ int wmk_tsdl_unknown_add(struct wmk_tsdl_unknown *kept, const char *path, const 
 	return w.err;
 }
 
-/* Make the JSON text; takes ownership of both trees. */
+/* Make the JSON text; the function takes ownership of both trees. */
 static int make_text(struct wmk_scratch *scratch, json_object *entries, json_object *callsites, const char **more)
 {
 	struct wmk_tree_writer w = { .err = 0 };
@@ -117,7 +117,7 @@ bool wmk_tsdl_unknown_is_path(const char *path)
 }
 
 /*
- * Whether the format gives the entry a meaning in this block. The writer of the block writes known entries from the
+ * Return whether the format gives the entry a meaning in this block. The block's writer derives known entries from the
  * members of the class.
  */
 static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
@@ -137,7 +137,10 @@ static bool is_known(enum wmk_tsdl_unknown_block block, const char *path)
 	return false;
 }
 
-/* Whether the entry is a valid log level. A `loglevel` with an invalid value (tsdl_block.c) is an ordinary entry. */
+/*
+ * Return whether the entry is a valid log level. A `loglevel` with an invalid value (tsdl_block.c) is treated as an
+ * unknown entry.
+ */
 static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_object *value)
 {
 	return block == WMK_TSDL_UNKNOWN_EVENT && !strcmp(path, "loglevel") &&
@@ -145,7 +148,7 @@ static bool is_level(enum wmk_tsdl_unknown_block block, const char *path, json_o
 	       json_object_get_int64(value) <= WAYMARK_LEVEL_DEBUG;
 }
 
-/* Whether the value is a text without a NUL; in 1.8 a NUL would end the text. */
+/* Return whether the value is a text without a NUL; in CTF 1.8 a NUL would end the text. */
 static bool is_text(json_object *value)
 {
 	return json_object_is_type(value, json_type_string) &&
@@ -158,8 +161,8 @@ static void lose(struct wmk_tsdl_writer *w, enum wmk_ctf_lost what)
 }
 
 /*
- * Metadata of CTF 2 is not trusted: an entry that the TSDL parser would not have kept for this block is reported as
- * lost.
+ * Metadata of CTF 2 is not trusted: the writer reports an entry as lost if the TSDL parser would not have kept the
+ * entry for this block.
  */
 static void put_entry(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *path,
 		      json_object *value)
@@ -187,7 +190,7 @@ static void put_entries(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block b
 		put_entry(w, block, path, value);
 }
 
-/* Write one of our own attributes. */
+/* Write an attribute of Waymark. */
 static void put_own(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *name, json_object *value)
 {
 	if (!strcmp(name, "entries") && json_object_is_type(value, json_type_object))

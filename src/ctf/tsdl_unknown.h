@@ -3,17 +3,17 @@
  * tsdl_unknown.h - keep TSDL entries without a meaning in CTF: entries of any name, callsites, unknown log levels.
  * Internal to src/ctf.
  *
- * The parser stores entries without a meaning as attributes of CTF 2, in a class's `more` (class.h). So entries without
- * a meaning are in the metadata of both versions, and survive a conversion to CTF 2 and back. A word, which 1.8
- * distinguishes from a text, is an object:
+ * The parser stores entries without a meaning as attributes of CTF 2, in the JSON text `more` of a class (class.h). So
+ * the metadata of both versions contains the entries without a meaning, and a conversion to CTF 2 and back keeps these
+ * entries. A word, which 1.8 distinguishes from a text, is an object:
  *
  *     {"attributes": {"waymark,2026": {
  *         "entries": {"colour": "red", "size.x": 5, "kind": {"word": "odd"}},
  *         "callsites": [{"name": "e", "line": 7}]}}}
  *
- * The `long double` of x87 (schema.h: is_extended) is not a floating point number of CTF 2. A conversion to CTF 2
- * writes a `long double` of x87 as a bit array with the boolean attribute WMK_TSDL_UNKNOWN_LONG_DOUBLE.
- * tsdl_unknown_field.h keeps what belongs to fields.
+ * CTF 2 has no floating point class for the `long double` of x87 (schema.h: is_extended). A conversion to CTF 2 writes
+ * a `long double` of x87 as a bit array with the boolean attribute WMK_TSDL_UNKNOWN_LONG_DOUBLE. tsdl_unknown_field.h
+ * keeps what belongs to fields.
  */
 #ifndef WMK_CTF_TSDL_UNKNOWN_H
 #define WMK_CTF_TSDL_UNKNOWN_H
@@ -25,7 +25,7 @@
 
 #define WMK_TSDL_UNKNOWN_SPACE "waymark,2026"
 #define WMK_TSDL_UNKNOWN_LONG_DOUBLE "long-double"
-/* The attributes of a type that was made from `long double` (schema.h). */
+/* The JSON text of the attributes of a type that was made from `long double` (schema.h). */
 #define WMK_TSDL_UNKNOWN_OF_LONG_DOUBLE \
 	"{\"attributes\":{\"" WMK_TSDL_UNKNOWN_SPACE "\":{\"" WMK_TSDL_UNKNOWN_LONG_DOUBLE "\":true}}}"
 
@@ -44,7 +44,7 @@ enum wmk_tsdl_unknown_block {
 	WMK_TSDL_UNKNOWN_CALLSITE
 };
 
-/* State while metadata is parsed: starts zeroed, ends with wmk_tsdl_unknown_end(). */
+/* State of the parser while it parses metadata: starts zeroed, and ends with wmk_tsdl_unknown_end(). */
 struct wmk_tsdl_unknown {
 	json_object *entries;      /* entries of the current block */
 	json_object *of_trace, *callsites; /* entries and callsites of completed blocks, or NULL */
@@ -60,18 +60,18 @@ int wmk_tsdl_unknown_add(struct wmk_tsdl_unknown *kept, const char *path, const 
 int wmk_tsdl_unknown_of_class(struct wmk_tsdl_unknown *kept, struct wmk_scratch *scratch, const char **more);
 void wmk_tsdl_unknown_of_trace(struct wmk_tsdl_unknown *kept);
 int wmk_tsdl_unknown_callsite(struct wmk_tsdl_unknown *kept);
-/* The metadata is complete: return the `more` of the trace. -ENOMEM. */
+/* After all metadata has been parsed, return the member `more` of the trace. -ENOMEM. */
 int wmk_tsdl_unknown_end(struct wmk_tsdl_unknown *kept, struct wmk_scratch *scratch, const char **more);
 
 /*
- * Write the entries of `more` to the current block. Other parts of `more`, and entries that the block cannot have, are
- * reported as lost.
+ * Write the entries in the JSON text `more` to the current block. The writer reports other parts of the text `more`,
+ * and entries that the block cannot have, as lost.
  */
 void wmk_tsdl_unknown_put(struct wmk_tsdl_writer *w, enum wmk_tsdl_unknown_block block, const char *more);
-/* Write the callsites of a trace's `more`, one block each. */
+/* Write the callsites in the JSON text `more` of a trace, one block for each callsite. */
 void wmk_tsdl_unknown_put_callsites(struct wmk_tsdl_writer *w, const char *more);
 
-/* Whether the path consists of identifiers other than keywords, joined by '.'. */
+/* Return whether the path consists of identifiers joined by '.', without keywords. */
 bool wmk_tsdl_unknown_is_path(const char *path);
 
 #endif

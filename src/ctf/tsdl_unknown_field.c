@@ -19,8 +19,8 @@ void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const
 }
 
 /*
- * Get a member of an object; NULL: no such member, or not an object. `is_all` becomes false if the object has other
- * members.
+ * Get a member of an object; the result is NULL if the object has no such member, or if `of` is not an object. `is_all`
+ * becomes false if the object has other members.
  */
 static json_object *get(json_object *of, const char *name, bool *is_all)
 {
@@ -63,7 +63,7 @@ static bool is_identifier(const char *name)
 	return *name && !(*name >= '0' && *name <= '9') && !name[strspn(name, letters)] && !wmk_ctf_is_keyword(name);
 }
 
-/* Whether the field name `name` would add a role to the operation or remove a role in TSDL. */
+/* Return whether the field name `name` would add a role to the operation or remove a role from it in TSDL. */
 static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const char *name)
 {
 	const char *shown = name + (*name == '_'), *own = wmk_ctf_role_name_of(op, scope);
@@ -77,7 +77,7 @@ static bool changes_roles(const struct wmk_ctf_op *op, unsigned scope, const cha
 	return false;
 }
 
-/* Make two indexes: of the labels that the variant's selector has, and of the variant's choices. */
+/* Make an index of the labels of the variant's selector, and an index of the variant's choices. */
 static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant,
 		      const struct wmk_ctf_op_location *place)
 {
@@ -97,8 +97,8 @@ static int make_ready(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf
 }
 
 /*
- * Whether a label of the selector has this name and does not select the option. In TSDL, this label would select an
- * option with this name. 1, 0; -ENOMEM.
+ * Return whether a label of the selector has this name and does not select the option. In TSDL, such a label would
+ * select an option that has the same name. 1, 0; -ENOMEM.
  */
 static int is_label_of_another(struct wmk_tsdl_unknown_names *names, const struct wmk_ctf_op *variant, uint32_t option,
 			       const char *name)

@@ -16,7 +16,7 @@
 #define WMK_TSDL_UNKNOWN_NAME "name"
 #define WMK_TSDL_UNKNOWN_CLOCK "clock"
 
-/* Add to a field class, a member or an option, which must not have attributes yet. */
+/* Add an attribute to a field class, a member or an option, which must not have attributes yet. */
 void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const char *what, const char *word);
 /*
  * Get the text of attribute `what` from the attributes of a type or member (schema.h). *word is allocated with
@@ -24,7 +24,7 @@ void wmk_tsdl_unknown_put_word(struct wmk_tree_writer *w, json_object *of, const
  */
 int wmk_tsdl_unknown_word(const char *attributes, const char *what, char **word, bool *is_all);
 
-/* Cache for decisions about the names of fields. Starts zeroed except `parts`. */
+/* A cache that speeds up decisions about the names of fields. Starts zeroed except `parts`. */
 struct wmk_tsdl_unknown_names {
 	const struct wmk_ctf_scope_programs *parts;
 	struct wmk_ctf_label_index labels[UINT8_MAX + 1]; /* of selectors, by register */
@@ -33,9 +33,9 @@ struct wmk_tsdl_unknown_names {
 };
 
 /*
- * Whether the member or option `at` of the structure or variant `in` may have the name `name` from its attributes. The
- * name must not add or remove a role. Except for a leading '_', the name must equal the name in CTF 2. A label of the
- * selector that equals `name` must not select another option. 1, 0; -ENOMEM.
+ * Return whether the member or option `at` of the structure or variant `in` may have the name `name` from its
+ * attributes. The name must not add or remove a role. The name must equal the name in CTF 2, except for a leading '_'.
+ * A label of the selector that equals `name` must not select another option. 1, 0; -ENOMEM.
  */
 int wmk_tsdl_unknown_name_fits(struct wmk_tsdl_unknown_names *names, unsigned scope, uint32_t in, uint32_t at,
 			       const char *name);

@@ -6,7 +6,7 @@
  *     choices    2 ... 5: A   4 ... 9: B   7: C        the first match counts
  *     index      0: -   2: A   6: B   10: -            each applies from its value up to the next one
  *
- * Signed values are offset so that unsigned order is numeric order.
+ * An offset is added to signed values, so that their unsigned order equals their numeric order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct stretch {
 	uint32_t choice;           /* 1 + the index of the choice; 0: no choice */
 };
 
-/* The index of a variant follows its choices, in the same allocation. */
+/* The index of a variant is stored after its choices, in the same allocation. */
 struct wmk_ctf_selector_index {
 	uint32_t n;
 	struct stretch stretches[]; /* ascending; the first begins at 0 */
@@ -52,7 +52,7 @@ static int by_from(const void *left, const void *right)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* The last stretch that begins at or before the value. */
+/* Return the last interval that begins at or before the value. */
 static uint32_t find(const struct wmk_ctf_selector_index *chooser, uint64_t value)
 {
 	uint32_t low = 0, high = chooser->n;
@@ -69,8 +69,8 @@ static uint32_t find(const struct wmk_ctf_selector_index *chooser, uint64_t valu
 }
 
 /*
- * Divide all values into stretches: a stretch begins where a range begins, and after the last value of a range.
- * Stretches with the same begin are merged.
+ * Divide all values into intervals: an interval begins where a range begins, and after the last value of a range.
+ * Intervals that begin at the same value are merged.
  */
 static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move, const struct wmk_ctf_choice *choices,
 			   uint32_t n_choices)
@@ -92,8 +92,8 @@ static void make_stretches(struct wmk_ctf_selector_index *chooser, uint64_t move
 }
 
 /*
- * Find the first stretch without a choice, beginning with stretch `at`. free_at[i] is i if stretch i has no choice;
- * else free_at[i] is the index of a later stretch. The search shortens these paths.
+ * Find the first interval without a choice, starting at interval `at`. free_at[i] is i if stretch i has no choice; else
+ * free_at[i] is the index of a later stretch. The search shortens these paths.
  */
 static uint32_t first_free(uint32_t *free_at, uint32_t at)
 {

@@ -17,7 +17,7 @@
 
 /* ── bits ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Get `n` bits, at most 64, from bit `from` of a number with unreversed bits. */
+/* Get `n` bits, at most 64, from bit `from` of a number with bits in normal order. */
 static uint64_t straight(const struct wmk_ctf_item *item, unsigned from, unsigned n)
 {
 	const uint8_t *bytes = (const uint8_t *)item->text;
@@ -28,8 +28,8 @@ static uint64_t straight(const struct wmk_ctf_item *item, unsigned from, unsigne
 }
 
 /*
- * Get `n` bits, at most 64, of a LEB128 number. Each byte has seven bits, the least significant first (CTF 2,
- * variable-length integers).
+ * Get `n` bits, at most 64, of a LEB128 number. Each byte contains seven bits of the number, the least significant bits
+ * first (CTF 2, variable-length integers).
  */
 static uint64_t of_groups(const struct wmk_ctf_item *item, unsigned from, unsigned n)
 {
@@ -60,7 +60,7 @@ static bool is_negative(const struct wmk_ctf_item *item)
 	return item->op->is_signed && part(item, (unsigned)item->len - 1, 1);
 }
 
-/* Get a limb, with sign extension beyond the number. */
+/* Get a 64-bit limb of the number, with sign extension beyond the last bit of the number. */
 static uint64_t limb(const struct wmk_ctf_item *item, unsigned i)
 {
 	const unsigned from = 64 * i, width = (unsigned)item->len;
@@ -75,7 +75,7 @@ static uint64_t limb(const struct wmk_ctf_item *item, unsigned i)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Measure the bits of LEB128 at the walk: a multiple of seven. */
+/* Measure the number of bits of the LEB128 number at the position of the walk; the result is a multiple of seven. */
 static int measure(const struct wmk_ctf_walk *walk, const struct wmk_ctf_op *op, size_t *bits)
 {
 	const uint8_t *bytes = walk->in.bytes + walk->at / 8;
@@ -102,8 +102,8 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 	if (width < 128 || width % 32 != 0 || width > WMK_CTF_WIDTH_MAX)
 		return 0;
 	/*
-	 * IEEE 754-2008 (table 3.5) gives the number of exponent bits as 4 log2(width), rounded, minus 13. The code
-	 * computes half of log2(width^8), which equals 4 log2(width); width^8 has at most 97 bits.
+	 * IEEE 754-2008 (table 3.5) defines the number of exponent bits as round(4 log2(width)) - 13. The code computes
+	 * half of log2(width^8), which equals 4 log2(width); width^8 has at most 97 bits.
 	 */
 	for (unsigned i = 0; i < 8; i++)
 		power *= width;
@@ -112,7 +112,7 @@ unsigned wmk_ctf_exponent_bits(uint64_t width)
 	return (bits + 1) / 2 - 13;
 }
 
-/* The nearest double; subnormal results may be off by half of the last place. */
+/* Return the nearest double; a subnormal result may have an error of half a unit in the last place. */
 static double real(const struct wmk_ctf_item *item)
 {
 	const unsigned width = (unsigned)item->len, exponent_bits = wmk_ctf_exponent_bits(width),
@@ -136,8 +136,8 @@ static double real(const struct wmk_ctf_item *item)
 }
 
 /*
- * Convert the format of x87 (Intel's manual, volume 1, section 4.2): the first bit of the mantissa is explicit. If the
- * first bit of the mantissa is 0, only a number with exponent 0 is valid.
+ * Convert a number in the format of x87, in which the first bit of the mantissa is explicit (Intel's manual, volume 1,
+ * section 4.2). If the first bit of the mantissa is 0, only a number with exponent 0 is valid.
  */
 static double extended(const struct wmk_ctf_item *item)
 {
@@ -153,7 +153,7 @@ static double extended(const struct wmk_ctf_item *item)
 	return part(item, 79, 1) ? -value : value;
 }
 
-/* Set is_wide, and the value as far as it fits 64 bits. */
+/* Set is_wide, and set the value to the nearest value of 64 bits. */
 static void narrow(struct wmk_ctf_item *item)
 {
 	const unsigned n = (unsigned)(item->len + 63) / 64;
@@ -216,7 +216,7 @@ static size_t put_group(char *digits, uint32_t group, bool is_first)
 	return GROUP_DIGITS - from;
 }
 
-/* Divide repeatedly; the last digits come first. */
+/* Compute decimal digits by repeated division, the last digits first. */
 static size_t decimal(const struct wmk_ctf_item *item, char *digits)
 {
 	uint32_t halves[2 * LIMBS], groups[2 * LIMBS + 2 * LIMBS / 8];

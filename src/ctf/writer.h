@@ -2,8 +2,8 @@
 /*
  * writer.h - write Common Trace Format 1.8 or 2: packet headers, index entries, metadata as TSDL or JSON.
  *
- * Pure functions on memory: no file, no clock, no global state. src/store writes the results of these functions to the
- * disk. src/consumer calls writer.h and src/store.
+ * The functions of writer.h work only on memory, without files, clocks or global state. src/store writes the results of
+ * these functions to the disk. src/consumer calls writer.h and src/store.
  *
  *     wmk_ctf_trace_text()    once: the trace, env, clock, common types      ─┐
  *     wmk_ctf_stream_text()   once per channel: header, context of events     ├─► metadata (src/store)
@@ -21,7 +21,8 @@
  *         zeros
  *     end-16  u64 ring_position | u32 fields_cut | u32 mark
  *
- * The trailer is behind content_size, so other readers ignore the trailer. The metadata does not declare the trailer.
+ * The trailer follows the bytes that content_size covers, so other readers ignore the trailer. The metadata does not
+ * declare the trailer.
  *
  * Errors are -errno with a cause chain (base/error.h). Any thread; not async-signal-safe.
  */
@@ -49,14 +50,14 @@ void wmk_ctf_text_free(struct wmk_ctf_text_buffer *text);
 /* Append the text of another buffer. */
 int wmk_ctf_text_add(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_text_buffer *more);
 
-/* An entry of the environment that the caller adds to the entries of the writer. `text` NULL: an integer. */
+/* An environment entry that the caller adds to the entries of the writer. `text` NULL: an integer. */
 struct wmk_ctf_env {
 	const char *name;      /* a TSDL identifier */
 	const char *text;
 	int64_t number;
 };
 
-/* Version of the metadata: TSDL, or the JSON of CTF 2. Packets and records have the same bytes in CTF 1.8 and CTF 2. */
+/* The version of the metadata: 1.8 (TSDL) or 2 (JSON). Packets and records have the same bytes in CTF 1.8 and CTF 2. */
 enum wmk_ctf_version { WMK_CTF_1_8, WMK_CTF_2 };
 
 struct wmk_ctf_trace {
@@ -73,39 +74,41 @@ struct wmk_ctf_trace {
 	unsigned n_env;
 };
 
-/* Append the head of the metadata: signature, trace, env, clock, and types that the rest refers to. */
+/* Append the first part of the metadata: signature, trace, env, clock, and the types to which other parts refer. */
 int wmk_ctf_trace_text(struct wmk_ctf_text_buffer *out, const struct wmk_ctf_trace *trace);
 
 /*
- * Append a stream class; `id` is the channel's number. `contexts` are the fields between header and payload of each
- * record, in this order (see wmk_ctf_context()).
+ * Append a stream class; `id` is the channel's number. `contexts` contains the fields between the header and the
+ * payload of each record, in this order (see wmk_ctf_context()).
  */
 int wmk_ctf_stream_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t id,
 			const struct wmk_field *const *contexts, unsigned n_contexts);
 
 /*
- * Append an event class: `provider:name` (`name` if the provider is ""), id `event_id` in stream `stream_id`, log
- * level, fields. -EINVAL for a type that has no TSDL form (an integer of 7 bits, ...), -E2BIG for more than 64 levels
- * of nesting; on an error nothing is appended.
+ * Append an event class with the name `provider:name` (`name` if the provider is ""), the id `event_id` in stream
+ * `stream_id`, a log level and fields. -EINVAL for a type that has no TSDL form (an integer of 7 bits, ...), -E2BIG for
+ * more than 64 levels of nesting; on an error nothing is appended.
  *
- * Types in 1.8: BOOL is an enumeration false/true. An ENUM has the label "(other)" for every value without a label,
- * because readers would warn of values without a label. FLAGS are a number in base 16; a comment has the names of the
- * bits. SEQUENCE and BLOB `x` follow a field `_x_length` (made unique), OPTIONAL a field `_x_present`. Pointers and
- * hexadecimal integers have base 16. An element that is an array, sequence, blob or optional field is in a structure
- * with one member.
+ * In CTF 1.8, a BOOL is an enumeration with the labels "false" and "true". An ENUM has the label "(other)" for every
+ * value without a label, because readers would warn about such values. FLAGS are written as a number in base 16; a
+ * comment lists the names of the bits. A field `_x_length` precedes a SEQUENCE or BLOB `x`, and a field `_x_present`
+ * precedes an OPTIONAL `x`; these names are made unique. Pointers and hexadecimal integers have base 16. An element
+ * that is an array, sequence, blob or optional field is wrapped in a structure with one member.
  */
 int wmk_ctf_event_text(struct wmk_ctf_text_buffer *out, uint32_t version, uint32_t stream_id, uint32_t event_id,
 		       const struct wmk_event_class *event);
 
 /*
- * Append a comment line to TSDL (JSON has no comments); characters that would end the comment are replaced. Waymark
- * writes errors of a trace, such as a corrupt ring, as comments.
+ * Append a comment line to TSDL (JSON has no comments); the function replaces characters that would end the comment.
+ * Waymark writes errors of a trace, such as a corrupt ring, as comments.
  */
 int wmk_ctf_comment_text(struct wmk_ctf_text_buffer *out, const char *words);
 
 /* ── contexts ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A context that a user can add: by number (enum wmk_context) and by name. NULL: unknown. Static storage. */
+/*
+ * A context field that a user can add by its number (enum wmk_context) or by its name. NULL: unknown. Static storage.
+ */
 struct wmk_ctf_context {
 	unsigned number;
 	unsigned domains;          /* enum wmk_context_domain, or-ed: domains that have this context */
@@ -115,7 +118,9 @@ struct wmk_ctf_context {
 
 const struct wmk_ctf_context *wmk_ctf_context(unsigned number);
 const struct wmk_ctf_context *wmk_ctf_context_find(const char *name);
-/* Iterate over the contexts of these domains: the first one after `before` (NULL: the first); NULL at the end. */
+/*
+ * Return the first context field of these domains after `before` (NULL: the first context field), or NULL at the end.
+ */
 const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struct wmk_ctf_context *before);
 
 #define WMK_CTF_UUID_TEXT 37u
@@ -123,8 +128,8 @@ const struct wmk_ctf_context *wmk_ctf_context_next(unsigned domains, const struc
 const char *wmk_ctf_uuid_text(char text[WMK_CTF_UUID_TEXT], const uint8_t uuid[16]);
 
 /*
- * The UUID of chunk `number` of a trace, computed from the trace's UUID. Chunk 0 has the trace's UUID itself. Each
- * chunk has its own clock offset, so readers must not take two chunks for one trace.
+ * Compute the UUID of chunk `number` of a trace from the trace's UUID. The UUID of chunk 0 is the trace's UUID. Each
+ * chunk has its own clock offset, so readers must not treat two chunks as one trace.
  */
 void wmk_ctf_chunk_uuid(uint8_t uuid[16], const uint8_t trace_uuid[16], uint64_t number);
 
@@ -157,7 +162,7 @@ struct wmk_ctf_packet {
 
 #define WMK_CTF_PAD_MAX 8192u
 
-/* Size of the packet in the file, in bytes: header, content, up to 7 zero bytes, `pad`, and the trailer. */
+/* Return the size of the packet in the file, in bytes: header, content, up to 7 zero bytes, `pad`, and the trailer. */
 static inline uint64_t wmk_ctf_packet_size(const struct wmk_ctf_packet *packet)
 {
 	return ((WMK_CTF_PACKET_ROOM + packet->content + 7) & ~(uint64_t)7) + packet->pad + WMK_CTF_TRAILER;
@@ -167,26 +172,26 @@ static inline uint64_t wmk_ctf_packet_size(const struct wmk_ctf_packet *packet)
 void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			   const struct wmk_ctf_packet *packet);
 #define WMK_CTF_END_MAX (7u + WMK_CTF_PAD_MAX + WMK_CTF_TRAILER)
-/* Encode the bytes after the content: zeros and the trailer. Returns their number. */
+/* Encode the bytes after the content: zero bytes and the trailer. Returns their number. */
 size_t wmk_ctf_packet_end(uint8_t end[WMK_CTF_END_MAX], const struct wmk_ctf_packet *packet);
 /*
- * Decode the header of a packet in a stream file of Waymark, so that the file can be continued after a torn end was cut
- * off. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes contradict each other. A
- * packet that an earlier version wrote also causes -EPROTO: the packet has no trailer, so its sizes contradict each
- * other.
+ * Decode the header of a packet in a stream file of Waymark, so that a writer can remove an incomplete packet at the
+ * end and append to the file. `ring_position` and `cut` become 0. -EPROTO: not a packet of this trace, or its sizes
+ * contradict each other. A packet that an earlier version of Waymark wrote also causes -EPROTO: the packet has no
+ * trailer, so its sizes contradict each other.
  */
 int wmk_ctf_packet_decode(const uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			  struct wmk_ctf_packet *packet);
 /*
- * Decode the last bytes of a packet: set `ring_position` and `cut`. False: these bytes are no trailer, and `packet` is
- * unchanged. The mark distinguishes a trailer from padding, which is zeros.
+ * Decode the last bytes of a packet: set `ring_position` and `cut`. Returns false and leaves `packet` unchanged if the
+ * bytes are not a trailer. The mark distinguishes a trailer from padding, which consists of zero bytes.
  */
 bool wmk_ctf_trailer_decode(const uint8_t trailer[WMK_CTF_TRAILER], struct wmk_ctf_packet *packet);
 
 #define WMK_CTF_RECORD_HEAD 13u        /* maximum size of a record's header, in bytes */
 /*
  * Encode the header of a record (docs/trace-format.md) with this event id and time. `before` is the time of the
- * previous record of the packet, or of the packet's begin. Returns the number of bytes.
+ * previous record of the packet, or the start time of the packet. Returns the number of bytes.
  */
 unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, uint64_t time, uint64_t before);
 
@@ -196,7 +201,7 @@ unsigned wmk_ctf_record_encode(uint8_t head[WMK_CTF_RECORD_HEAD], uint32_t id, u
 
 void wmk_ctf_index_head(uint8_t head[WMK_CTF_INDEX_HEAD]);
 
-/* The place of a packet in the stream file, and values of its header. */
+/* The position of a packet in the stream file, and values of the packet's header. */
 struct wmk_ctf_index_entry {
 	uint64_t offset;           /* bytes */
 	uint64_t size, content;    /* bits, with the header */
@@ -207,7 +212,10 @@ struct wmk_ctf_index_entry {
 };
 
 void wmk_ctf_index_encode(uint8_t bytes[WMK_CTF_INDEX_ENTRY], const struct wmk_ctf_index_entry *entry);
-/* Encode the index entry of a packet of Waymark. `offset`: position of the packet in the stream file, in bytes. */
+/*
+ * Encode the index entry of a packet that Waymark wrote. `offset` is the position of the packet in the stream file, in
+ * bytes.
+ */
 void wmk_ctf_index_packet(uint8_t bytes[WMK_CTF_INDEX_ENTRY], uint64_t offset, const struct wmk_ctf_packet *packet);
 
 #endif

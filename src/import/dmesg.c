@@ -79,7 +79,7 @@ static void skip_delta(struct wmk_import_text *text)
 		*text = rest;
 }
 
-/* Parse "+0.000012" or "-0.000007", relative to the previous line. */
+/* Parse a time relative to the previous line, such as "+0.000012" or "-0.000007". */
 static bool take_step(struct wmk_import_text *text, struct wmk_import_timestamp *stamp)
 {
 	struct wmk_import_text rest = *text;
@@ -118,7 +118,7 @@ static bool take_time(struct wmk_import_text *text, struct wmk_import_timestamp 
 	return true;
 }
 
-/* Parse "[  T123]" or "[   C1]", directly after the time or after a blank. */
+/* Parse a thread "[  T123]" or a CPU "[   C1]", directly after the time or after a blank. */
 static void take_caller(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = *text;

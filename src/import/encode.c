@@ -110,7 +110,7 @@ static void class_free(struct wmk_import_class *class)
 	}
 }
 
-/* Create a class from its key, which is copied. */
+/* Create a class from its key; the function copies the key. */
 static struct wmk_import_class *class_new(const struct wmk_import_bytes *key, uint64_t hash)
 {
 	struct wmk_import_class *class = calloc(1, sizeof(*class));
@@ -142,7 +142,7 @@ static struct wmk_import_class *class_new(const struct wmk_import_bytes *key, ui
 	return class;
 }
 
-/* Find or create the class of a key; frees the key. */
+/* Find or create the class with this key; the function frees the key. */
 static int class_find(struct wmk_import_classes *classes, struct wmk_import_bytes *key, struct wmk_import_class **found)
 {
 	const uint64_t hash = key->failed ? 0 : hash_of(key->at, key->len);

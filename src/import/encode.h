@@ -2,9 +2,9 @@
 /*
  * encode.h - encode lines as records: event classes, and the bytes after a record's header. Internal to src/import.
  *
- * An event class is defined by its context fields, the name of the event, and the names and kinds of its fields. Two
- * lines of one event with different fields belong to two classes of the same name. Names come from the log, so
- * WMK_IMPORT_CLASSES limits the number of classes.
+ * The key of an event class consists of its context fields, the name of the event, and the names and types of its
+ * fields. Two lines of one event with different fields belong to two classes of the same name. Names come from the log
+ * file, so WMK_IMPORT_CLASSES limits the number of classes.
  */
 #ifndef WMK_IMPORT_ENCODE_H
 #define WMK_IMPORT_ENCODE_H
@@ -47,7 +47,7 @@ struct wmk_import_classes {
 	unsigned n;
 };
 
-/* A growing buffer. Starts zeroed; the owner frees `at`. */
+/* A growing buffer. The buffer starts zeroed; the owner frees `at`. */
 struct wmk_import_bytes {
 	uint8_t *at;
 	size_t len, cap;
@@ -55,27 +55,30 @@ struct wmk_import_bytes {
 };
 
 void wmk_import_put(struct wmk_import_bytes *bytes, const void *from, size_t len);
-/* Append the text and a NUL; a NUL in the text becomes U+2400, the symbol for it. */
+/* Append the text and a NUL; each NUL in the text is replaced by U+2400, the symbol for NUL. */
 void wmk_import_put_text(struct wmk_import_bytes *bytes, struct wmk_import_text text);
 
 /*
- * Find or create the class of a line. `has_frames`: the class ends with the field `callchain`, a sequence of texts.
- * -E2BIG: too many classes (no cause chain). -ENOMEM.
+ * Find or create the event class of a line. With `has_frames`, the class ends with the field `callchain`, a sequence of
+ * texts. -E2BIG: too many classes (no cause chain). -ENOMEM.
  */
 int wmk_import_class_of(struct wmk_import_classes *classes, const struct wmk_import_line *line, bool has_frames,
 			struct wmk_import_class **found);
 /*
- * Find or create the class that has the fields of `plain` and then `callchain`. If frames are appended to a record of
- * `plain`, the record becomes a record of this class. Errors: see wmk_import_class_of().
+ * Find or create the class that has the fields of `plain` and then `callchain`. If the import appends frames to a
+ * record of the class `plain`, the record becomes a record of this class. Errors: see wmk_import_class_of().
  */
 int wmk_import_class_framed(struct wmk_import_classes *classes, const struct wmk_import_class *plain,
 			    struct wmk_import_class **found);
 void wmk_import_classes_free(struct wmk_import_classes *classes);
 
-/* The context field of a WMK_IMPORT_HAS_... bit. */
+/* Return the context field that belongs to `bit`, which is a WMK_IMPORT_HAS constant. */
 const struct wmk_field *wmk_import_context(unsigned bit);
 
-/* Append a line's contexts and values. `*second_at`, if not NULL: offset of the bytes of values[1]. */
+/*
+ * Append the values of a line's context fields and fields. If `second_at` is not NULL, *second_at is the offset of the
+ * bytes of values[1].
+ */
 void wmk_import_encode(const struct wmk_import_line *line, struct wmk_import_bytes *out, size_t *second_at);
 
 #endif

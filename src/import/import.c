@@ -2,9 +2,9 @@
 /*
  * import.c - convert the lines of files to the records of a trace (see import.h).
  *
- * The import holds the latest record back until it has read the next line, because the next line may be a stack frame
- * of this record. The record then enters the window. The record of an open system call waits in the window for the end
- * of the call.
+ * The import holds the latest record back until it has read the next line, which may be a stack frame of the record.
+ * After the import has read the next line, it moves the held record to the window. The record of an open system call
+ * stays in the window until the system call ends.
  */
 #include "import/import.h"
 
@@ -129,7 +129,7 @@ static int make_record(struct wmk_import *import, int64_t ns, struct wmk_import_
 	return 0;
 }
 
-/* Append the collected frames to their record. */
+/* Append the collected stack frames to their record. */
 static int add_frames(struct wmk_import *import)
 {
 	struct wmk_import_record *record = import->framed;
@@ -160,7 +160,7 @@ static int add_frames(struct wmk_import *import)
 	return 0;
 }
 
-/* Add an unparsed line, at the latest time that the import has converted. */
+/* Add an unparsed line, with the latest time that the import has converted. */
 static int add_unknown(struct wmk_import *import, struct wmk_import_text text)
 {
 	struct wmk_import_record *record;
@@ -177,7 +177,7 @@ static int add_unknown(struct wmk_import *import, struct wmk_import_text text)
 	return add(import, record);
 }
 
-/* Finish the held record: all of its frames have been read. */
+/* Finish the held record after all of its stack frames have been read. */
 static int finish_record(struct wmk_import *import)
 {
 	struct wmk_import_record *held = import->held;
@@ -212,8 +212,8 @@ static int add_frame(struct wmk_import *import, struct wmk_import_text text)
 }
 
 /*
- * Add a system call that begins. If the thread of a new system call already has an open call, the log lacks the end of
- * the earlier call.
+ * Add the record of a system call that begins. If the thread of a new system call already has an open system call, the
+ * log lacks the end of the earlier system call.
  */
 static int add_open(struct wmk_import *import, int64_t ns)
 {
@@ -228,16 +228,17 @@ static int add_open(struct wmk_import *import, int64_t ns)
 	if (before)
 		wmk_import_open_remove(&import->opens, before);
 	/*
-	 * Add the record to the window first. A full window writes out its earliest record. If the earliest record
-	 * belongs to an open call, the import also removes that open call.
+	 * Add the record to the window before its system call is added to the list of open system calls. A full window
+	 * writes out its earliest record. If the earliest record belongs to an open system call, the import also
+	 * removes that open system call.
 	 */
 	err = add(import, record);
 	return err < 0 ? err : wmk_import_open_add(&import->opens, &import->line, record, args_at);
 }
 
 /*
- * Replace the record of an open call by a record of the complete call. The new record has the time of the begin, and
- * the arguments of both lines.
+ * Replace the record of an open system call by a record of the complete system call. The new record has the time at
+ * which the system call began, and the arguments of both lines.
  */
 static int complete(struct wmk_import *import, struct wmk_import_open_syscall *open, int64_t ns)
 {
@@ -305,7 +306,7 @@ static bool is_note(const struct wmk_import *import)
 	return wmk_import_text_is(import->line.name, "note");
 }
 
-/* Add the pending first part of a split line as an unparsed line. */
+/* Add the first part of a split line, which is pending, as an unparsed line. */
 static int drop_begun(struct wmk_import *import)
 {
 	const struct wmk_import_text text = { (const char *)import->begun.at, import->begun.len };
@@ -319,8 +320,8 @@ static int drop_begun(struct wmk_import *import)
 }
 
 /*
- * Parse a line. If the first part of a split line is pending and *text alone cannot be parsed, parse the joined line.
- * On return, *text is the text that was parsed.
+ * Parse a line. If the first part of a split line is pending and the import cannot parse *text alone, the import parses
+ * the joined line. On return, *text is the parsed text.
  */
 static int parse(struct wmk_import *import, struct wmk_import_text *text)
 {
@@ -373,7 +374,7 @@ static int add_line(struct wmk_import *import, struct wmk_import_text text, bool
 		import->when.assumed |= WMK_IMPORT_ASSUMED_ORDER;
 	splits = import->line.what == WMK_IMPORT_SPLITS;
 	rest = import->line.rest;
-	/* An unparsed line keeps its own time if this time could be parsed. */
+	/* An unparsed line keeps its own time if the import could parse the time. */
 	if (!wmk_import_log_time_ns(&import->when, &import->line.stamp, &ns) || import->line.what == WMK_IMPORT_UNKNOWN)
 		return add_unknown(import, text);
 	err = add_known(import, ns);
@@ -415,8 +416,8 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	import->format = found;
 	wmk_import_log_time_begin(&import->when, options);
 	/*
-	 * Create the class of unparsed lines first. So the class of unparsed lines exists even if the log has too many
-	 * classes.
+	 * Create the class for unparsed lines before all other classes. So the class for unparsed lines exists even if
+	 * the log file needs more classes than the limit.
 	 */
 	wmk_import_line_begin(&import->line, found->name, "line");
 	wmk_import_add_text(&import->line, "text", wmk_import_text_of(""));
@@ -432,7 +433,7 @@ int wmk_import_begin(const char *path, const char *format, const struct wmk_impo
 	return 0;
 }
 
-/* Write out all records of a file: the next file may have earlier times. */
+/* Write out all records of a file, because the next file may have earlier times. */
 static int flush(struct wmk_import *import)
 {
 	int err = drop_begun(import);

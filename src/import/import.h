@@ -6,20 +6,22 @@
  *                                                  ▲            up to 65,536 records or 64 MiB
  *     unparsed line, unchanged ────────────────────┘
  *
- * `waymark convert --from` uses it. The trace is Common Trace Format 1.8 as docs/trace-format.md describes it. Its
- * clock counts nanoseconds since 1970. If the log has only relative times and the user gives no origin, the clock
- * counts from an unknown origin.
+ * `waymark convert --from` uses it. The trace has the format Common Trace Format 1.8, as described in
+ * docs/trace-format.md. Its clock counts nanoseconds since 1970. If the log has only relative times and the user
+ * specifies no origin, the clock counts from an unknown origin.
  *
- * The records of a stream are in order of time. A record that is too late for the window goes to another stream with no
- * later record in it. If each stream has a later record, the import creates a stream. WMK_IMPORT_STREAMS limits the
- * number of streams. If the import cannot create a further stream, it appends the record to the stream with the
- * earliest last record. An appended record gets the time of the stream's last record and is counted as late.
+ * The records of a stream are ordered by time. If a record is too late for the window, the import adds it to another
+ * stream that has no later records. If every stream has a later record, the import creates a new stream.
+ * WMK_IMPORT_STREAMS limits the number of streams. If the import cannot create a further stream, it appends the record
+ * to the stream with the earliest last record. An appended record gets the time of the stream's last record, and the
+ * import counts it as late.
  *
- * Records with thread information are in streams with the context fields vpid, vtid, procname and cpu_id, as far as the
- * log has them. Records without thread information are in streams without contexts.
+ * Records with thread information are in streams with those of the context fields vpid, vtid, procname and cpu_id that
+ * the log contains. Records without thread information are in streams without context fields.
  *
- * Memory is bounded for any input. A line has at most 1 MiB; the rest of a longer line is treated as an unparsed line.
- * Lines may contain any bytes. Errors are -errno with a cause chain (base/error.h). An import is used by one thread.
+ * The import uses a limited amount of memory for any input. A line has at most 1 MiB; the import treats the rest of a
+ * longer line as an unparsed line. Lines may contain any bytes. Errors are -errno with a cause chain (base/error.h).
+ * Only one thread may use an import.
  */
 #ifndef WMK_IMPORT_IMPORT_H
 #define WMK_IMPORT_IMPORT_H
@@ -32,7 +34,7 @@
 #define WMK_IMPORT_LINE_MAX ((size_t)1 << 20)
 #define WMK_IMPORT_STREAMS 64u
 
-/* Assumptions about times, where neither the log nor the user gives a time. */
+/* Assumptions about a part of a time that neither the log nor the user's options contain. */
 /* the year was assumed: the last year in which the line is at most a day later than the file's last change */
 #define WMK_IMPORT_ASSUMED_YEAR 1u
 /* the day was assumed: the first line is at most 24 hours older than the file's last change */
@@ -75,17 +77,17 @@ struct wmk_import;
 int wmk_import_begin(const char *path, const char *format, const struct wmk_import_options *options,
 		     struct wmk_import **import);
 /*
- * Convert all lines of a file, from its current position to its end. `name` is used in messages. `near_ns` is the time
- * of the file's last change, in nanoseconds since 1970. After a read or write error (-EIO and others), the trace
- * contains the records before the error.
+ * Convert all lines of a file, from the current file position to the end of the file. `name` is used in messages.
+ * `near_ns` is the modification time of the file, in nanoseconds since 1970. After a read or write error (-EIO and
+ * others), the trace contains the records that precede the error.
  */
 int wmk_import_file(struct wmk_import *import, FILE *in, const char *name, int64_t near_ns);
-/* Write the rest and free everything, also on an error. `done` may be NULL. */
+/* Write the remaining records and free everything, even after an error. `done` may be NULL. */
 int wmk_import_end(struct wmk_import *import, struct wmk_import_done *done);
 
 /*
- * Convert a date as logs write it to nanoseconds since 1970. The date may include a zone: "2026-11-22T08:05:42+01:00".
- * Without a zone, the date is local time. False: the text is not such a date.
+ * Convert a date, in a form that is usual in logs, to nanoseconds since 1970. The date may include a zone:
+ * "2026-11-22T08:05:42+01:00". A date without a zone is in local time. Returns false if the text is not such a date.
  */
 bool wmk_import_date(const char *text, int64_t *ns);
 

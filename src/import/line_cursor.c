@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_cursor.c - take pieces from the front of a line. No function reads beyond the length of a text.
+ * line_cursor.c - take pieces from the front of a line. No function reads beyond the end of a text.
  */
 #include <string.h>
 

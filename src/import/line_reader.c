@@ -38,7 +38,7 @@ static int give(struct wmk_import_lines *lines, size_t len, bool is_cut, struct 
 	*line = (struct wmk_import_text){ lines->buf + lines->begin, len };
 	*is_continued = lines->is_cut;
 	lines->is_cut = is_cut;
-	/* Skip the newline that ends the line. */
+	/* Skip the newline at the end of the line. */
 	lines->begin += len + (is_cut || lines->begin + len == lines->end ? 0 : 1);
 	return 1;
 }

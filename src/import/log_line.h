@@ -5,9 +5,9 @@
  *     bytes ──parser of the format──► struct wmk_import_line ──encode.c──► a record's bytes
  *                                       └─ stamp ──log_time.c──► nanoseconds
  *
- * Parsers keep no state and allocate nothing; the texts that they return are parts of the line or static. A line may
- * contain any bytes, also NUL; parsers do not read beyond its end. A line that a parser cannot parse is
- * WMK_IMPORT_UNKNOWN.
+ * Parsers keep no state and allocate no memory; the texts that they return are parts of the line, or static texts. A
+ * line may contain any bytes, even NUL; parsers do not read beyond the end of the line. If a parser cannot parse a
+ * line, the line gets the kind WMK_IMPORT_UNKNOWN.
  */
 #ifndef WMK_IMPORT_LOG_LINE_H
 #define WMK_IMPORT_LOG_LINE_H
@@ -25,7 +25,7 @@ struct wmk_import_text {
 
 /* ── times ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* What a line's time is relative to. */
+/* Specifies the origin from which the time of a line counts. */
 enum wmk_import_since {
 	WMK_IMPORT_NO_TIME,   /* the line has no time */
 	WMK_IMPORT_EPOCH,     /* seconds since 1970; `is_local`: local time, counted as if it were UTC */
@@ -45,7 +45,8 @@ struct wmk_import_timestamp {
 
 /*
  * Each function from wmk_import_take_iso() to wmk_import_take_weekday() parses a time, or a part of a time, at the
- * front of the text, and drops what it has parsed. A function that finds no time returns false and changes nothing.
+ * start of the text, and removes the parsed part from the text. A function that finds no time returns false and changes
+ * neither the text nor the result.
  */
 /* 2026-11-22T08:05:42.5+01:00, ... 08:05:42 UTC, ... */
 bool wmk_import_take_iso(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
@@ -58,7 +59,10 @@ bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_times
 bool wmk_import_take_seconds(struct wmk_import_text *text, struct wmk_import_timestamp *stamp);
 bool wmk_import_take_month(struct wmk_import_text *text, uint8_t *month);                  /* Nov */
 bool wmk_import_take_weekday(struct wmk_import_text *text);                                /* Sun */
-/* Days since 1970 of a date; -1 if it does not exist or is outside 1970 to 2261. Month and day count from 1. */
+/*
+ * Return the number of days from 1970 to a date; -1 if the date does not exist or is outside 1970 to 2261. Month and
+ * day count from 1.
+ */
 int64_t wmk_import_days(int64_t year, unsigned month, unsigned day);
 
 /* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
@@ -109,59 +113,62 @@ struct wmk_import_line {
 	struct wmk_import_value values[WMK_IMPORT_VALUES];
 };
 
-/* Parses `line`, which has no newline. Sets all of *out, except values[n] and later values. */
+/* Parse `line`, which contains no newline. The function sets all members of *out, except values[n] and later values. */
 typedef void wmk_import_parser(struct wmk_import_text line, struct wmk_import_line *out);
 
 wmk_import_parser wmk_import_syslog_line, wmk_import_dmesg_line, wmk_import_perf_line, wmk_import_strace_line;
 
 /*
- * Split the text of a tracepoint into fields: "key=value key=value" or "key: value, key: value"; otherwise one field,
- * `text` (perf_fields.c).
+ * Split the text of a tracepoint into fields, "key=value key=value" or "key: value, key: value"; any other text becomes
+ * one field `text` (perf_fields.c).
  */
 void wmk_import_perf_fields(struct wmk_import_text text, struct wmk_import_line *out);
 
 /* ── pieces of text (line_cursor.c) ─────────────────────────────────────────────────────────────────────────── */
 
-/* Reset a line; its event is provider:name. */
+/* Reset a line; the name of its event becomes provider:name. */
 void wmk_import_line_begin(struct wmk_import_line *line, const char *provider, const char *name);
-/* Append a value; values beyond WMK_IMPORT_VALUES are dropped. */
+/* Append a value; the function drops values beyond WMK_IMPORT_VALUES. */
 void wmk_import_add_text(struct wmk_import_line *line, const char *name, struct wmk_import_text text);
 void wmk_import_add_number(struct wmk_import_line *line, const char *name, enum wmk_import_kind kind, int64_t number);
 void wmk_import_add_value(struct wmk_import_line *line, const struct wmk_import_value *value);
 
 struct wmk_import_text wmk_import_text_of(const char *words);
 bool wmk_import_text_is(struct wmk_import_text text, const char *words);
-/* The first `len` bytes of a text, or all of it. */
+/* Return the first `len` bytes of a text, or the whole text if it is shorter. */
 struct wmk_import_text wmk_import_head(struct wmk_import_text text, size_t len);
-/* The text without blanks (' ', tab, CR) at its end. */
+/* Return the text without blanks (' ', tab, CR) at its end. */
 struct wmk_import_text wmk_import_trimmed(struct wmk_import_text text);
-/* Offset of the first occurrence of `words`; -1: none. */
+/* Return the offset of the first occurrence of `words`, or -1 if the text does not contain `words`. */
 long wmk_import_find(struct wmk_import_text text, const char *words);
 bool wmk_import_ends(struct wmk_import_text text, const char *words);
 
 void wmk_import_drop(struct wmk_import_text *text, size_t len);
 void wmk_import_skip_blanks(struct wmk_import_text *text);
-/* Drop `words` from the front; false if the text does not start with it. */
+/* Remove `words` from the start of the text; return false if the text does not start with `words`. */
 bool wmk_import_take(struct wmk_import_text *text, const char *words);
-/* Drop and return everything before the next blank; may be empty. */
+/* Remove and return the text before the next blank, which may be empty. */
 struct wmk_import_text wmk_import_take_word(struct wmk_import_text *text);
 /*
- * Parse and drop decimal digits with a value of at most `max` (below 2^62). False: no digit, or a larger value; nothing
- * is dropped.
+ * Parse and remove decimal digits with a value of at most `max` (below 2^62). Returns false and removes nothing if the
+ * text starts with no digit, or if the value is larger.
  */
 bool wmk_import_take_number(struct wmk_import_text *text, int64_t max, int64_t *number);
 /*
- * Parse and drop decimal digits after an optional '-', otherwise like wmk_import_take_number(). The absolute value is
- * at most INT32_MAX.
+ * Parse and remove decimal digits after an optional '-'; the limits are the same as in wmk_import_take_number(). The
+ * absolute value is at most INT32_MAX.
  */
 bool wmk_import_take_id(struct wmk_import_text *text, int32_t *id);
-/* Number of lower-case hexadecimal digits at the front. */
+/* Return the number of lower-case hexadecimal digits at the start of the text. */
 size_t wmk_import_hex_digits(struct wmk_import_text text);
-/* Parse and drop lower-case hexadecimal digits. False: no digit, or more than 16 digits; nothing is dropped. */
+/*
+ * Parse and remove lower-case hexadecimal digits. Returns false and removes nothing if the text starts with no digit,
+ * or with more than 16 digits.
+ */
 bool wmk_import_take_hex(struct wmk_import_text *text, uint64_t *bits);
 /*
- * Parse decimals after '.' or ',' as nanoseconds; digits after the ninth are ignored. If the text begins with neither
- * '.' nor ',', the function returns true and sets *ns to 0.
+ * Parse the decimals after '.' or ',' as nanoseconds; the function ignores digits after the ninth. If the text begins
+ * with neither '.' nor ',', the function returns true and sets *ns to 0.
  */
 bool wmk_import_take_fraction(struct wmk_import_text *text, uint32_t *ns);
 
@@ -185,7 +192,10 @@ extern const struct wmk_label wmk_import_facilities[WMK_IMPORT_FACILITIES],
 	wmk_import_severities[WMK_IMPORT_SEVERITIES];
 int wmk_import_facility(struct wmk_import_text name);
 int wmk_import_severity(struct wmk_import_text name);
-/* Parse "<34>": one number for both facility and severity. False: the text is not a priority; nothing is dropped. */
+/*
+ * Parse a priority such as "<34>", which combines facility and severity in one number. Returns false and removes
+ * nothing if the text is not a priority.
+ */
 bool wmk_import_take_priority(struct wmk_import_text *text, int64_t *priority);
 void wmk_import_add_priority(struct wmk_import_line *line, int64_t priority);
 

@@ -28,8 +28,8 @@ void wmk_import_log_time_of_file(struct wmk_import_log_time *when, int64_t near_
 }
 
 /*
- * Offset of local time to UTC at `seconds`, which is local time counted as UTC. The offset is cached for a quarter of
- * an hour, because zones change only at such boundaries.
+ * Return the offset of local time to UTC at `seconds`, which is local time counted as if it were UTC. The function
+ * caches the offset for a quarter of an hour, because zones change only at multiples of a quarter of an hour.
  */
 static int64_t ahead(struct wmk_import_log_time *when, int64_t seconds)
 {
@@ -51,7 +51,7 @@ static int64_t ahead(struct wmk_import_log_time *when, int64_t seconds)
 	return when->offset_s;
 }
 
-/* Convert to local time, counted as if it were UTC. */
+/* Convert nanoseconds since 1970 to local time, counted as if it were UTC. */
 static int64_t local_of(int64_t ns)
 {
 	const time_t seconds = (time_t)(ns / SECOND);
@@ -65,9 +65,9 @@ static int64_t local_of(int64_t ns)
 }
 
 /*
- * Returns the days since 1970 of a date without a year. The year is the last year in which the date is at most a day
- * later than the file's last change. The tolerance of a day is needed because the writer may be in another time zone.
- * -1: no such year.
+ * Return the number of days from 1970 to a date without a year. The result is the last year in which the date is at
+ * most one day later than the modification time of the file. The tolerance of one day is needed because the writer of
+ * the log may be in another time zone. -1: no such year.
  */
 static int64_t last_year(const struct wmk_import_log_time *when, const struct wmk_import_timestamp *stamp)
 {
@@ -119,7 +119,7 @@ static int64_t day_seconds(struct wmk_import_log_time *when, const struct wmk_im
 	return when->day_s + stamp->seconds;
 }
 
-/* *total = base_ns + seconds + ns. False: before 1970, or beyond the range of 63 bits. */
+/* *total = base_ns + seconds + ns. Returns false for a time before 1970, or beyond the range of 63 bits. */
 static bool sum(int64_t base_ns, int64_t seconds, uint32_t ns, int64_t *total)
 {
 	int64_t whole;
@@ -139,7 +139,7 @@ static bool place(struct wmk_import_log_time *when, const struct wmk_import_time
 			when->assumed |= WMK_IMPORT_ASSUMED_ORIGIN;
 		return sum(when->has_origin ? when->origin_ns : 0, seconds, stamp->ns, ns);
 	case WMK_IMPORT_STEP:
-		/* A step is relative to the previous line, if the time of that line is known. */
+		/* A step is a time relative to the previous line, if the time of the previous line is known. */
 		if (!when->has_step && !when->before_ns && !when->has_origin)
 			when->assumed |= WMK_IMPORT_ASSUMED_ORIGIN;
 		when->has_step = true;

@@ -2,9 +2,9 @@
 /*
  * log_time.h - convert the times of lines to nanoseconds since 1970. Internal to src/import.
  *
- * If the log lacks a part of a time, the user's options give this part. Without an option for the missing part, the
- * import takes the part from the time of the file's last change (for a pipe: the current time). `assumed` records the
- * parts that neither the log nor the user gives.
+ * If the log lacks a part of a time, the user's options specify the missing part. Without an option for the missing
+ * part, the import uses the modification time of the file (for a pipe: the current time). `assumed` records the parts
+ * that neither the log nor the user's options contain.
  *
  *     no year      the user's year, and the next year when the month falls by more than six. Without a user's year: the
  *                  last year in which the line is at most a day later than the file's last change
@@ -44,8 +44,8 @@ void wmk_import_log_time_begin(struct wmk_import_log_time *when, const struct wm
 /* Start the next file. */
 void wmk_import_log_time_of_file(struct wmk_import_log_time *when, int64_t near_ns);
 /*
- * Convert the time of a line and keep it as the time of the previous line. False: an impossible time (before 1970, a
- * day that does not exist).
+ * Convert the time of a line and keep it as the time of the previous line. Returns false if the time is impossible
+ * (before 1970, or a day that does not exist).
  */
 bool wmk_import_log_time_ns(struct wmk_import_log_time *when, const struct wmk_import_timestamp *stamp, int64_t *ns);
 

@@ -2,9 +2,9 @@
 /*
  * open_syscalls.h - system calls that have begun but not returned yet, by thread. Internal to src/import.
  *
- * The record of an open call is in the window, at the time of the begin. If the record leaves the window before the end
- * of its call is read, the record describes only the begin. So the number of open calls never exceeds the number of
- * records in the window.
+ * The record of an open system call is in the window, with the time at which the call began. If the record leaves the
+ * window before the import has read the end of the call, the record contains only the start of the call. So the number
+ * of open system calls never exceeds the number of records in the window.
  */
 #ifndef WMK_IMPORT_OPEN_SYSCALLS_H
 #define WMK_IMPORT_OPEN_SYSCALLS_H
@@ -26,21 +26,21 @@ struct wmk_import_open_syscalls {
 	unsigned n;
 };
 
-/* The thread of a line; -1 if the line has none. */
+/* Return the thread of a line, or -1 if the line contains no thread. */
 int64_t wmk_import_open_thread(const struct wmk_import_line *line);
-/* Add the open call of a record; the record refers to it. -ENOMEM. */
+/* Add the open system call of a record; the record then refers to the call. -ENOMEM. */
 int wmk_import_open_add(struct wmk_import_open_syscalls *opens, const struct wmk_import_line *line,
 			struct wmk_import_record *record, size_t args_at);
-/* The open system call of a thread; NULL: none. */
+/* Return the open system call of a thread, or NULL if the thread has no open system call. */
 struct wmk_import_open_syscall *wmk_import_open_find(const struct wmk_import_open_syscalls *opens, int64_t thread);
 /*
- * The open call that a line resumes; NULL: none. strace prints thread numbers only while it traces several threads. So
- * the line with the begin of a call may lack a thread number. If the line lacks a thread number, the line resumes the
- * only open call.
+ * Return the open system call that a line resumes, or NULL if the line resumes no call. strace prints thread numbers
+ * only while it traces several threads. So a line with the start of a system call may lack a thread number. A line
+ * without a thread number resumes the only open system call.
  */
 struct wmk_import_open_syscall *wmk_import_open_resumed(const struct wmk_import_open_syscalls *opens,
 						const struct wmk_import_line *line);
-/* Remove and free an open call. The record of a removed call no longer waits for the end of the call. */
+/* Remove and free an open system call. The record of a removed system call no longer waits for the end of the call. */
 void wmk_import_open_remove(struct wmk_import_open_syscalls *opens, struct wmk_import_open_syscall *open);
 
 #endif

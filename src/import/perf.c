@@ -5,15 +5,14 @@
  *     comm  tid [cpu] seconds.usecs: [period] event: text of the event
  *                 address symbol+0x1 (object)              stack frames on lines of their own, innermost first
  *
- * If only one number follows comm, the number is the tid; "pid/tid" gives both. Times are times of perf's clock:
- * seconds
- * since boot.
+ * If only one number follows the command name, this number is the tid; "pid/tid" contains both numbers. Times are in
+ * seconds since boot, from the clock that perf uses.
  */
 #include <string.h>
 
 #include "import/log_line.h"
 
-/* Cut off and return the last word of a text. The text has no blank at its end. */
+/* Cut off and return the last word of a text. The caller has removed blanks from the end of the text. */
 static struct wmk_import_text take_last_word(struct wmk_import_text *text)
 {
 	size_t n;
@@ -26,7 +25,7 @@ static struct wmk_import_text take_last_word(struct wmk_import_text *text)
 	return word;
 }
 
-/* Parse "[003]" at the end of the text. */
+/* Parse a CPU number such as "[003]" at the end of the text. */
 static void take_cpu(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text before = *text, word = take_last_word(&before);
@@ -40,7 +39,7 @@ static void take_cpu(struct wmk_import_text *text, struct wmk_import_line *out)
 	*text = wmk_import_trimmed(before);
 }
 
-/* Parse comm, pid, tid and CPU, which precede the time. */
+/* Parse the command name, the pid, the tid and the CPU, which precede the time. */
 static bool parse_who(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text before, word;
@@ -72,8 +71,8 @@ static bool parse_who(struct wmk_import_text text, struct wmk_import_line *out)
 }
 
 /*
- * Parse the modifiers of a counter after a ':', as in "cycles:ppp". No tracepoint has a name that consists only of
- * modifiers.
+ * Parse the modifiers of a counter that follow a ':', as in "cycles:ppp". No tracepoint has a name that consists only
+ * of modifiers.
  */
 static bool is_modifier(struct wmk_import_text name)
 {
@@ -126,7 +125,7 @@ static bool add_place(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* Parse the text after the time: "[period] event: text". */
+/* Parse the text after the time, which has the form "[period] event: text". */
 static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest;
@@ -152,7 +151,10 @@ static bool parse_event(struct wmk_import_text text, struct wmk_import_line *out
 	return true;
 }
 
-/* Find the time: the first word of this form between a valid comm and tid and a valid event. (comm can be any text.) */
+/*
+ * Find the time: the first word with the form of a time that follows a valid command name and tid, and precedes a valid
+ * event. (comm can be any text.)
+ */
 static bool parse_record(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = text, word;

@@ -13,7 +13,10 @@
 
 #define KEY_MAX 64u
 
-/* Length of a key at the front of the text, if `mark` follows it. A key has letters, digits and '_'. 0: no key. */
+/*
+ * Return the length of a key at the start of the text, if `mark` follows the key. A key consists of letters, digits and
+ * '_'. 0: no key.
+ */
 static size_t key_len(struct wmk_import_text text, const char *mark)
 {
 	const size_t mark_len = strlen(mark);
@@ -33,8 +36,8 @@ static size_t key_len(struct wmk_import_text text, const char *mark)
 }
 
 /*
- * Length of the value at the front of `text`. The value ends at the first `between` that a key follows, or at the end
- * of the text.
+ * Return the length of the value at the start of `text`. The value ends at the first `between` that precedes a key, or
+ * at the end of the text.
  */
 static size_t value_len(struct wmk_import_text text, const char *mark, const char *between)
 {
@@ -49,7 +52,10 @@ static size_t value_len(struct wmk_import_text text, const char *mark, const cha
 	return text.len;
 }
 
-/* The values of these keys are names, even if they look like numbers. (System calls print names as addresses.) */
+/*
+ * The values of the keys in this list are names, even if a value has the form of a number. (System calls print names as
+ * addresses.)
+ */
 static bool is_name(struct wmk_import_text key, const char *mark)
 {
 	return mark[0] == '=' && (wmk_import_ends(key, "comm") || wmk_import_ends(key, "name"));
@@ -101,7 +107,7 @@ static bool parse(struct wmk_import_text text, const char *mark, const char *bet
 		const struct wmk_import_text key = wmk_import_head(text, n);
 
 		wmk_import_drop(&text, n + strlen(mark));
-		/* The last value that fits holds the rest of the text. */
+		/* If the list of values is almost full, its last value holds the rest of the text. */
 		n = out->n + 1 == WMK_IMPORT_VALUES ? text.len : value_len(text, mark, between);
 		add(out, key, mark, wmk_import_head(text, n));
 		wmk_import_drop(&text, n + strlen(between));

@@ -15,7 +15,7 @@
  */
 #include "import/log_line.h"
 
-/* A smaller number is a pid or a step; a larger one is seconds since 1970. */
+/* A smaller number is a pid or the time since the previous line; a larger number is the time in seconds since 1970. */
 #define EPOCH_LEAST 100000000
 
 static void skip_comm(struct wmk_import_text *text, struct wmk_import_line *out)
@@ -34,7 +34,7 @@ static void skip_comm(struct wmk_import_text *text, struct wmk_import_line *out)
 	*text = rest;
 }
 
-/* Parse "[pid  123] " or "123 "; with -Y "123<comm> ". */
+/* Parse a thread such as "[pid 123] " or "123 "; the option -Y adds the command name, "123<comm> ". */
 static void take_thread(struct wmk_import_text *text, struct wmk_import_line *out)
 {
 	struct wmk_import_text rest = *text;
@@ -84,7 +84,7 @@ static void take_time(struct wmk_import_text *text, struct wmk_import_line *out)
 	}
 }
 
-/* Skip a number in brackets: an address (option -i) or the number of a system call (option -n). */
+/* Skip a number in brackets, which is an address (option -i) or the number of a system call (option -n). */
 static bool skip_address(struct wmk_import_text *text)
 {
 	struct wmk_import_text rest = *text;
@@ -100,7 +100,7 @@ static bool skip_address(struct wmk_import_text *text)
 	return true;
 }
 
-/* Parse the duration of a system call at the end, " <0.000260>", as nanoseconds; -1: none. */
+/* Parse the duration of a system call at the end, such as " <0.000260>", as nanoseconds; -1: no duration. */
 static int64_t take_duration(struct wmk_import_text *text)
 {
 	struct wmk_import_text number = *text;
@@ -122,7 +122,7 @@ static int64_t take_duration(struct wmk_import_text *text)
 	return found.seconds * 1000000000 + found.ns;
 }
 
-/* Parse a return value, decimal or hexadecimal. */
+/* Parse a return value in decimal or hexadecimal form. */
 static bool take_value(struct wmk_import_text *text, int64_t *value)
 {
 	struct wmk_import_text rest = *text;
@@ -145,7 +145,7 @@ static bool take_value(struct wmk_import_text *text, int64_t *value)
 	return true;
 }
 
-/* Parse the text after "= ": value, name of the error, more text, duration. */
+/* Parse the text after "= ": value, name of the error, further text and duration. */
 static void add_result(struct wmk_import_text text, struct wmk_import_line *out)
 {
 	int64_t value, duration;
@@ -172,7 +172,8 @@ static void add_result(struct wmk_import_text text, struct wmk_import_line *out)
 }
 
 /*
- * Find the end of the arguments: the last ")" outside quotes before a "= ". -1: none. *result: offset after this "= ".
+ * Find the end of the arguments: the last ")" outside of quotes that precedes "= ". -1: none. *result: offset after
+ * this "= ".
  */
 static long find_result(struct wmk_import_text text, size_t *result)
 {
@@ -203,7 +204,8 @@ static long find_result(struct wmk_import_text text, size_t *result)
 }
 
 /*
- * Parse the text after the "(" of a system call, or after "resumed>". False: the text does not end like a system call.
+ * Parse the text after the "(" of a system call, or after the word "resumed>". Returns false if the end of the text
+ * does not have the form of a system call.
  */
 static bool add_call(struct wmk_import_text text, struct wmk_import_line *out)
 {
@@ -213,7 +215,7 @@ static bool add_call(struct wmk_import_text text, struct wmk_import_line *out)
 	long end = find_result(text, &result);
 
 	if (end < 0) {
-		/* The return of this system call is on a later line, or missing. */
+		/* The log has the return of this system call on a later line, or lacks the return. */
 		for (unsigned i = 0; i < 2; i++) {
 			args = wmk_import_trimmed(text);
 			if (!wmk_import_ends(args, cut[i]))
@@ -316,7 +318,7 @@ static bool parse_note(struct wmk_import_text text, struct wmk_import_line *out)
 	return true;
 }
 
-/* Parse a message of strace at the end of another line. */
+/* Parse a message of strace itself that follows other text in the line. */
 static bool parse_split(struct wmk_import_text line, struct wmk_import_line *out)
 {
 	static const char words[] = "strace: Process ";

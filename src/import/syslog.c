@@ -28,14 +28,14 @@ static bool take_time(struct wmk_import_text *text, struct wmk_import_timestamp 
 		if (!wmk_import_take_iso(&rest, stamp))
 			return false;
 	}
-	/* A time is followed by a blank. */
+	/* A blank must follow the time in the line. */
 	if (rest.len && rest.at[0] != ' ')
 		return false;
 	*text = rest;
 	return true;
 }
 
-/* Parse "tag:" or "tag[pid]:"; *text is then the message after the tag. False: no tag. */
+/* Parse "tag:" or "tag[pid]:" at the start of the message; *text becomes the rest of the message. False: no tag. */
 static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, struct wmk_import_text *pid)
 {
 	struct wmk_import_text rest = *text;
@@ -69,8 +69,8 @@ static bool take_tag(struct wmk_import_text *text, struct wmk_import_text *tag, 
 }
 
 /*
- * Add the sender. If the pid is a number, the record gets this pid, and the tag as the name of the process. Any other
- * text in place of the pid becomes the field `procid`.
+ * Add the sender. If the pid is a number, the record gets the pid, and the tag becomes the name of the process. Any
+ * other text in place of the pid becomes the field `procid`.
  */
 static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, struct wmk_import_text pid)
 {
@@ -89,7 +89,7 @@ static void add_sender(struct wmk_import_line *out, struct wmk_import_text tag, 
 	}
 }
 
-/* Parse a word of RFC 5424's header; "-" stands for an empty word. */
+/* Parse a word of the header that RFC 5424 defines; "-" represents an empty word. */
 static bool take_word(struct wmk_import_text *text, struct wmk_import_text *word)
 {
 	if (!wmk_import_take(text, " "))
@@ -164,7 +164,7 @@ static bool parse_3164(struct wmk_import_text text, int64_t priority, struct wmk
 	if (!take_time(&text, &out->stamp))
 		return false;
 	wmk_import_skip_blanks(&text);
-	/* Programs that write to /dev/log omit the host. */
+	/* Programs that write to /dev/log omit the name of the host. */
 	word = text;
 	host = wmk_import_head(text, 0);
 	if (!take_tag(&word, &tag, &pid)) {

@@ -6,7 +6,7 @@
 
 #include "import/log_line.h"
 
-/* Years for which nanoseconds since 1970 fit 63 bits. */
+/* The years in which nanoseconds since 1970 fit 63 bits. */
 #define YEAR_FIRST 1970
 #define YEAR_LAST 2261
 #define SECONDS_MAX (((int64_t)1 << 36) - 1)
@@ -20,7 +20,7 @@ int64_t wmk_import_days(int64_t year, unsigned month, unsigned day)
 	if (year < YEAR_FIRST || year > YEAR_LAST || month < 1 || month > 12 || day < 1 ||
 	    day > lengths[month - 1] + (month == 2 && is_leap ? 1u : 0u))
 		return -1;
-	/* Add a day for each leap year from 1970 to the previous year. */
+	/* Add one day for each leap year from 1970 to the year before the date. */
 	days = (year - 1970) * 365 + (year - 1969) / 4 - (year - 1901) / 100 + (year - 1601) / 400;
 	for (unsigned i = 1; i < month; i++)
 		days += lengths[i - 1] + (i == 2 && is_leap ? 1 : 0);
@@ -65,8 +65,8 @@ bool wmk_import_take_weekday(struct wmk_import_text *text)
 }
 
 /*
- * Parse HH:MM:SS with optional decimals as seconds of a day. Second 60 (a leap second) counts as the first second of
- * the next minute.
+ * Parse HH:MM:SS with optional decimals as seconds since midnight. Second 60 (a leap second) counts as the first second
+ * of the next minute.
  */
 static bool take_time(struct wmk_import_text *text, int64_t *seconds, uint32_t *ns)
 {
@@ -93,10 +93,10 @@ bool wmk_import_take_clock(struct wmk_import_text *text, struct wmk_import_times
 }
 
 /*
- * Parse the zone after a time: "Z", "+01:00", "+0100" or "+01". `may_be_named` allows a blank before an offset, and a
- * blank with a name as in journalctl's short-full format: " UTC", " GMT" or " CET". Without a zone, and for names other
- * than UTC and GMT, the time is local time. The import assumes that the log was written in the time zone in which the
- * import runs.
+ * Parse the zone that follows a time: "Z", "+01:00", "+0100" or "+01". `may_be_named` allows a blank before the offset,
+ * and a blank with a zone name as in journalctl's short-full format (" UTC", " GMT" or " CET"). Without a zone, and
+ * with zone names other than UTC and GMT, the time is local time. The import assumes that the log was written in the
+ * time zone in which the import runs.
  */
 static void take_zone(struct wmk_import_text *text, bool may_be_named, struct wmk_import_timestamp *stamp)
 {

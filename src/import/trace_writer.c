@@ -17,8 +17,8 @@
 
 #define PACKET_FULL (256u * 1024)       /* bytes of content at which a packet is written */
 /*
- * A stream class gets further streams while the trace has fewer than STREAMS_MORE streams. The remaining streams are
- * reserved for the first stream of each stream class.
+ * A stream class may get more streams as long as the trace has fewer than STREAMS_MORE streams. The remaining streams
+ * are reserved for the first stream of each stream class.
  */
 #define STREAMS_MORE (WMK_IMPORT_STREAMS - WMK_IMPORT_CONTEXTS)
 
@@ -51,7 +51,10 @@ struct wmk_import_trace {
 
 /* ── metadata ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append a declaration to the metadata, unless building its text failed (`err`). Free the text, also on an error. */
+/*
+ * Append a declaration to the metadata, unless the caller failed to build its text (`err`). The function frees the
+ * text, even after an error.
+ */
 static int declare(struct wmk_import_trace *trace, struct wmk_ctf_text_buffer *text, int err)
 {
 	if (err == 0)
@@ -171,9 +174,9 @@ static int stream_begin(struct wmk_import_trace *trace, unsigned contexts, struc
 }
 
 /*
- * Select the stream for a record. The last record of this stream must not be later than `time`. If several streams fit,
- * select the stream with the latest last record. If all streams have a later record, create a stream. At the limit of
- * streams, select the stream with the earliest last record.
+ * Select the stream for a record. The last record of the selected stream must not be later than `time`. If several
+ * streams are possible, select the stream with the latest last record. If the last record of every stream is later,
+ * create a stream. At the limit of streams, select the stream with the earliest last record.
  */
 static int stream_for(struct wmk_import_trace *trace, unsigned contexts, uint64_t time, struct import_stream **found)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.h - sort records by time in a bounded window. The window is a heap with the earliest record first. Records of
- * the same time keep the order of their lines. Internal to src/import.
+ * window.h - sort records by time in a bounded window. The window is a heap with the earliest record first. Records
+ * with equal times keep the order of their lines. Internal to src/import.
  */
 #ifndef WMK_IMPORT_WINDOW_H
 #define WMK_IMPORT_WINDOW_H
@@ -28,13 +28,13 @@ struct wmk_import_window {
 	size_t bytes;
 };
 
-/* True if the window is full: a record must be taken before another record is added. */
+/* Return true if the window is full: the caller must take a record before it adds another record. */
 bool wmk_import_window_full(const struct wmk_import_window *window);
-/* Add a record, which the window owns until the record is taken. -ENOMEM: the caller still owns the record. */
+/* Add a record, which the window owns until the caller takes the record. -ENOMEM: the caller still owns the record. */
 int wmk_import_window_add(struct wmk_import_window *window, struct wmk_import_record *record);
-/* Take the earliest record, which the caller then owns; NULL: empty. */
+/* Take the earliest record, which the caller then owns; the result is NULL if the window is empty. */
 struct wmk_import_record *wmk_import_window_take(struct wmk_import_window *window);
-/* Replace the payload of a record that is in the window; the old payload is freed. */
+/* Replace the payload of a record in the window; the function frees the old payload. */
 void wmk_import_window_replace(struct wmk_import_window *window, struct wmk_import_record *record, uint8_t *payload,
 			       size_t len);
 void wmk_import_record_free(struct wmk_import_record *record);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callstacks.h - an output form: the call stacks of records as folded stacks, for flame graphs. Call stacks are the
- * contexts callstack_user and callstack_kernel.
+ * callstacks.h - an output form: the call stacks of records as folded stacks, for flame graphs. Call stacks are
+ * recorded in the context fields callstack_user and callstack_kernel.
  *
  *     shop;main;order;price;shop:paid 12          thread, functions, event, number of records
  */
@@ -15,8 +15,8 @@
 #define WMK_READ_CALLSTACK_MAX 1024u   /* functions of a record */
 
 /*
- * The member `whole` of the output form of call stacks. The report uses this structure without the form. The caller
- * calls wmk_read_stacks_begin() and wmk_read_stacks_free().
+ * The state of the output format of call stacks, which is passed as `whole`. The report also uses this structure,
+ * without the output format. The caller calls wmk_read_stacks_begin() and wmk_read_stacks_free().
  */
 struct wmk_read_callstacks {
 	const struct wmk_read_symbolizer *symbolizer;
@@ -26,7 +26,10 @@ struct wmk_read_callstacks {
 	unsigned n_frames;
 };
 
-/* After WMK_READ_RECORD: count the call stacks of the record. -ENOMEM; errors of ctf/decode.h. */
+/*
+ * Count the call stacks of the record; the caller calls this function after WMK_READ_RECORD. -ENOMEM; errors of
+ * ctf/decode.h.
+ */
 int wmk_read_callstacks_add(struct wmk_read_callstacks *callstacks, struct wmk_read_stream *stream);
 
 extern const struct wmk_read_exporter wmk_read_callstacks;

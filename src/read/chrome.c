@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome.c - export records in the Trace Event Format ("JSON Object Format" of the document with that name). A record
- * is an instant event, or the begin or the end of a duration. The event is on the track of its thread, with the fields
- * of the record as arguments. A record without contexts for the thread is on the track of its CPU in process 0. A
- * counter belongs to its process.
+ * chrome.c - export records in the Trace Event Format ("JSON Object Format" of the document with that name). Each
+ * record becomes an instant event, or the start or the end of a duration. The event is on the track of its thread; the
+ * record's fields are the arguments of the event. A record without context fields for the thread is on the track of its
+ * CPU, in process 0. A counter belongs to the process of its record.
  *
- * Times are microseconds since the first record, with three decimals: readers of JSON keep 53 bits, which are too few
- * for times since 1970. otherData has the time of the first record.
+ * Times are microseconds since the first record, with three decimals, because JSON readers keep only 53 bits of a
+ * number. otherData has the time of the first record.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -87,8 +87,8 @@ static void put_line_name(struct wmk_json_writer *w, const char *kind, int64_t p
 }
 
 /*
- * Find the record's track, and name it if it is new. The name of the track stays in the output even if writing the
- * record fails.
+ * Find the record's track, and name the track if it is new. The name of the track stays in the output even if writing
+ * the record fails.
  */
 static int line_of(struct wmk_read_track *line, struct wmk_print_text *out, int64_t *pid, int64_t *tid)
 {
@@ -133,7 +133,7 @@ static int put_args(struct wmk_read_track *line, struct wmk_read_stream *read, c
 	return err;
 }
 
-/* A viewer draws all arguments of a counter, so a counter has only its value. */
+/* A viewer draws all arguments of a counter event, so the only argument is the value of the counter. */
 static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *value)
 {
 	struct wmk_ctf_op plain = *value->op;
@@ -148,7 +148,7 @@ static void put_value(struct wmk_json_writer *w, const struct wmk_ctf_item *valu
 	wmk_json_put_text(w, "}}");
 }
 
-/* Write an event up to its arguments. */
+/* Write the part of an event that precedes its arguments. */
 static void put_head(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {
@@ -177,7 +177,7 @@ static void put_head(struct wmk_json_writer *w, struct wmk_read_track *line, con
 	put_number(w, "tid", ids[1]);
 }
 
-/* A span without its own end ends together with the span around it. */
+/* If a span has no end of its own, it ends together with the enclosing span. */
 static void put_ends(struct wmk_json_writer *w, struct wmk_read_track *line, const struct wmk_read_drawing *drawing,
 		     int64_t since, const int64_t ids[2])
 {

@@ -2,10 +2,11 @@
 /*
  * clock_points.c - read sync points, and compute times from them (see clock_points.h).
  *
- * CLOCK_MONOTONIC and real time are steered together, so their difference changes only by a step. In an interval with a
- * step, the line follows CLOCK_MONOTONIC instead of real time. CLOCK_MONOTONIC does not count the time of a suspend. If
- * the trace clock counts the time of a suspend, the line follows real time, without a step. If the trace clock agrees
- * with neither CLOCK_MONOTONIC nor real time, the line follows the nominal rate of the trace clock.
+ * The kernel steers CLOCK_MONOTONIC and real time together, so their difference changes only when real time is set. In
+ * an interval with a step, the computed line follows CLOCK_MONOTONIC instead of real time. CLOCK_MONOTONIC does not
+ * count the time during which the system is suspended. If the trace clock counts the time during a suspend, the
+ * computed line follows real time, without a step. If the trace clock agrees with neither CLOCK_MONOTONIC nor real
+ * time, the computed line follows the nominal rate of the trace clock.
  */
 #include "read/clock_points.h"
 
@@ -71,7 +72,7 @@ static double between(uint64_t from, uint64_t to)
 	return (double)(to - from);
 }
 
-/* The size of the step between two points, in ns; 0: none. */
+/* Return the size of the step of real time between two points, in ns; 0: no step. */
 static int64_t step_between(const struct wmk_read_clock_points *points, const struct wmk_clock_point *a,
 			    const struct wmk_clock_point *b)
 {
@@ -92,7 +93,10 @@ static int64_t step_between(const struct wmk_read_clock_points *points, const st
 	return 0;
 }
 
-/* Check that a sync point does not contradict the previous sync point. NULL: the point is valid; else what is wrong. */
+/*
+ * Check that a sync point does not contradict the previous sync point. Returns NULL if the point is valid, and the
+ * description of the contradiction otherwise.
+ */
 static const char *contradiction(const struct wmk_read_clock_points *points, const struct wmk_clock_point *point)
 {
 	const struct wmk_clock_point *last = &points->last;
@@ -136,8 +140,8 @@ static int add_point(struct wmk_read_clock_points *points, const struct wmk_cloc
 	}
 	made->steady = (int64_t)point->real_ns - made->steps;
 	/*
-	 * The difference between the times of two points may be less than their uncertainty. Steady time never goes
-	 * back, so the time of the previous point is used.
+	 * The difference between the times of two points may be less than their uncertainty. Steady time never
+	 * decreases, so the reader uses the time of the previous point in this case.
 	 */
 	if (points->n && made->steady < made[-1].steady)
 		made->steady = made[-1].steady;
@@ -161,7 +165,7 @@ static int add_bytes(struct wmk_read_clock_points *points, const uint8_t *bytes)
 	return add_point(points, &point);
 }
 
-/* Read whole points up to the end of the file. */
+/* Read complete points up to the end of the file. */
 static int read_points(struct wmk_read_clock_points *points)
 {
 	uint8_t bytes[READ_POINTS * WMK_CLOCK_POINT_BYTES];
@@ -313,7 +317,7 @@ uint64_t wmk_read_clock_points_number(const struct wmk_read_clock_points *points
 	return points->number;
 }
 
-/* The number of points at or before `value`. */
+/* Return the number of points at or before `value`. */
 static uint32_t count_before(const struct wmk_read_clock_points *points, uint64_t value)
 {
 	uint32_t low = 0, high = points->n;
@@ -329,13 +333,16 @@ static uint32_t count_before(const struct wmk_read_clock_points *points, uint64_
 	return low;
 }
 
-/* The slope between two points, `a` before `b`. */
+/* Return the slope between two points; point `a` is before point `b`. */
 static double slope(const struct read_point *a, const struct read_point *b)
 {
 	return (double)(b->steady - a->steady) / between(a->value, b->value);
 }
 
-/* The greatest relative error of the slope between two points, because of their uncertainties. */
+/*
+ * Return the greatest relative error of the slope between two points, which results from the uncertainties of the
+ * points.
+ */
 static double slope_error(const struct wmk_read_clock_points *points, const struct read_point *a,
 			  const struct read_point *b)
 {
@@ -343,9 +350,9 @@ static double slope_error(const struct wmk_read_clock_points *points, const stru
 }
 
 /*
- * With `back`, the slope of a line that ends at point `i`; otherwise, the slope of a line that begins at point `i`. The
- * line is at least `length` units long, because the uncertainty of a shorter line is too large for a rate. Returns
- * `other` if none of the nearest NEIGHBOURS points is at least `length` units away.
+ * Return the slope of a line that begins at point `i` or, with `back`, of a line that ends at point `i`. The line is at
+ * least `length` clock units long, because a shorter line has too large an uncertainty for a rate. The function returns
+ * `other` if each of the nearest NEIGHBOURS points is less than `length` clock units away.
  */
 static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, bool back, double length, double other)
 {
@@ -362,8 +369,8 @@ static double slope_at(const struct wmk_read_clock_points *points, uint32_t i, b
 
 /*
  * Return the slope of the line before the first point. With `back`, return the slope of the line after the last point.
- * *error receives the relative error of the slope. Points of a relay's clock are less exact. If each examined slope has
- * an error of more than 500 ppm, the nominal rate is used.
+ * *error receives the relative error of the slope. Sync points of a relay's clock are less exact than sync points of
+ * the host. If every examined slope has an error of more than 500 ppm, the function uses the nominal rate.
  */
 static double outer_slope(const struct wmk_read_clock_points *points, bool back, double *error)
 {
@@ -385,8 +392,9 @@ static double outer_slope(const struct wmk_read_clock_points *points, bool back,
 }
 
 /*
- * The difference in ns between the steady times of clock_points.h and clock_points.c. In clock_points.c, steady time
- * equals real time at the first sync point. In clock_points.h, steady time equals real time after the last step.
+ * Return the difference, in ns, between steady time as defined in clock_points.h and steady time as computed in
+ * clock_points.c. In clock_points.c, steady time equals real time at the first sync point. In clock_points.h, steady
+ * time equals real time after the last step.
  */
 static int64_t all_steps(const struct wmk_read_clock_points *points)
 {
@@ -435,7 +443,10 @@ void wmk_read_clock_line_find(const struct wmk_read_clock_points *points, uint64
 	};
 }
 
-/* The greatest difference between three slopes: of the interval from point `i`, and of the intervals on both sides. */
+/*
+ * Return the greatest difference between three slopes: the slope of the interval that begins at point `i`, and the
+ * slopes of the intervals on both sides.
+ */
 static double slope_change(const struct wmk_read_clock_points *points, uint32_t i)
 {
 	const struct read_point *a = &points->points[i], *b = a + 1;
@@ -448,8 +459,8 @@ static double slope_change(const struct wmk_read_clock_points *points, uint32_t 
 	if (!points->relay[0])
 		return change;
 	/*
-	 * For points of a relay's clock, the error of the points may cause most of the slope's change. Linux steers a
-	 * clock by at most 500 ppm.
+	 * If the points belong to a relay's clock, errors of the points may cause most of the change of the slope.
+	 * Linux steers a clock by at most 500 ppm.
 	 */
 	const double most = STEER_MOST * points->nominal,
 		     seen = change + 2 * slope_error(points, a, b) * points->nominal;
@@ -458,8 +469,8 @@ static double slope_change(const struct wmk_read_clock_points *points, uint32_t 
 }
 
 /*
- * The size in ns of a step that may have happened before `value`. The step appears in the converted times only from the
- * next sync point on.
+ * Return the size, in ns, of a step that may have happened before `value`. Converted times contain the step only from
+ * the next sync point on.
  */
 static double step_near(const struct wmk_read_clock_points *points, uint32_t n, uint64_t value)
 {

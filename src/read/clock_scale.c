@@ -30,7 +30,7 @@ void wmk_read_scale_of(struct wmk_read_scale *scale, const struct wmk_read_trace
 		scale->points = trace->points;
 }
 
-/* An empty cache has the number 0, which no version of the points has. */
+/* An empty cache has the number 0, and no version of the points has this number. */
 int64_t wmk_read_scale_corrected(struct wmk_read_scale *scale, uint64_t value)
 {
 	struct wmk_read_clock_line *line = &scale->line;
@@ -96,7 +96,7 @@ void wmk_read_trace_join(const struct wmk_read_trace *a, const struct wmk_read_t
 	if (a->points == b->points || !a->points || !b->points)
 		return;
 	if (a->has_shared_points) {
-		/* All points of a relay have the same clock. */
+		/* All points in the file of a relay belong to the same clock. */
 		wmk_read_clock_points_join(a->points, b->points);
 		return;
 	}

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - export records as a table (RFC 4180, but lines end with a newline only). The first columns are time, trace,
- * stream and event. Each field name has a further column. The table has the fields of packets, and the fields of
- * contexts and payloads of all event classes. A cell is empty if the record lacks the field. Structured values are
- * JSON.
+ * csv.c - export records as a table (RFC 4180, but lines end with a newline only). The first columns contain the time,
+ * the trace, the stream and the event. The table has one further column for each field name. The table contains the
+ * fields of packets, and the context fields and payload fields of all event classes. A cell is empty if the record
+ * lacks the field. Structured values are JSON.
  *
- * Titles are unique. A field with the name of one of the first four columns gets the prefix "fields.". Other duplicates
- * get the suffix "_2" and so on: fields `_x` and `x` of one structure, names of CTF 2 with dots.
+ * Titles are unique. If a field has the name of one of the first four columns, its title has the prefix "fields.".
+ * Other duplicate titles get the suffix "_2" and so on, for example for the fields `_x` and `x` of one structure, or
+ * for names of CTF 2 with dots.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -81,7 +82,7 @@ static int add_column(struct table *table, unsigned part, const char *name)
 	return 0;
 }
 
-/* Sort the columns, and remove duplicates. */
+/* Sort the columns, and remove duplicate columns. */
 static void settle(struct table *table)
 {
 	uint32_t n = 0;
@@ -97,8 +98,8 @@ static void settle(struct table *table)
 }
 
 /*
- * From column `before` on, number the columns that have equal names. All columns from `before` on belong to one
- * structure.
+ * Number the columns with equal names, starting at column `before`. All columns from `before` to the last one belong to
+ * the same structure.
  */
 static void number(struct table *table, uint32_t before)
 {
@@ -121,7 +122,10 @@ static int add_program(struct table *table, const struct wmk_ctf_program *progra
 		if (!wmk_read_is_interpreted(&ops[i]))
 			err = add_column(table, part, wmk_or_empty(ops[i].name));
 	number(table, before);
-		/* Remove duplicates now: columns of many similar classes would accumulate. */
+		/*
+		 * The function removes duplicates immediately, because the columns of many similar classes would
+		 * accumulate.
+		 */
 	if (table->n > 4096)
 		settle(table);
 	return err;
@@ -167,7 +171,7 @@ static void csv_free(void *whole)
 
 /* ── cells ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Copy a character, or U+FFFD for invalid UTF-8, as in JSON. Returns its length. */
+/* Copy a character; invalid UTF-8 becomes U+FFFD, as in JSON. Returns its length. */
 static size_t put_character(struct wmk_json_writer *w, const char *text, size_t len)
 {
 	const size_t n = wmk_utf8_length(text, len);
@@ -176,7 +180,7 @@ static size_t put_character(struct wmk_json_writer *w, const char *text, size_t 
 	return n ? n : 1;
 }
 
-/* Add quotes if the cell needs them. */
+/* Add quotes to the cell if the format requires them. */
 static void put_cell(struct wmk_json_writer *w, const char *text, size_t len)
 {
 	bool needs = len && (text[0] == ' ' || text[len - 1] == ' '), is_plain = true;
@@ -204,8 +208,8 @@ static bool is_fixed(const char *name)
 }
 
 /*
- * The unique title of a column, which the caller frees. `n`: the number in the latest title of a column with this name.
- * NULL: no memory.
+ * Return the unique title of a column; the caller frees the title. `n` is the number in the previous title of a column
+ * with this name. NULL: no memory.
  */
 static char *title_of(const struct table *table, const struct column *column, uint32_t *n)
 {
@@ -274,7 +278,7 @@ static struct column *column_of(const struct table *table, struct column *column
 	return columns;
 }
 
-/* A text in UTF-16 or UTF-32 is converted to UTF-8 first. */
+/* The exporter first converts a text in UTF-16 or UTF-32 to UTF-8. */
 static void put_wide_text(struct table *table, struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	struct wmk_json_writer characters;
@@ -294,7 +298,8 @@ static void put_wide_text(struct table *table, struct wmk_json_writer *w, const 
 }
 
 /*
- * Write a text, or the label or the number of an enumeration, without the quotes of JSON. False: another kind of value.
+ * Write a text without the quotes of JSON; for an enumeration, write the label or the number. False: another kind of
+ * value.
  */
 static bool put_plain(struct table *table, struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {

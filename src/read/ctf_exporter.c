@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf_exporter.c - export records as traces in Common Trace Format 1.8 or 2. The output directory has one trace for
- * each input trace, with its name and its streams.
+ * ctf_exporter.c - export records as traces in Common Trace Format 1.8 or 2. The output directory contains one trace
+ * for each input trace, with the name and the streams of the input trace.
  *
  *     metadata          generated again (ctf/rewrite.h)
  *     <stream>          packet by packet: the original head and context, then the selected records (ctf/copy.h)
  *     index/            positions and times of these packets, at the end (index_builder.h)
  *
- * At the end of a packet, the exporter corrects the sizes in the packet's context. The header of a record may have only
- * the low bits of its time. A header with only the low bits limits the time between the record and the previous record.
- * If the time between two records exceeds the limit, the exporter begins another packet, which contains the whole time.
- * The exporter then increases the sequence numbers of all later packets. Packets without selected records are written,
- * too, because they report losses.
+ * At the end of a packet, the exporter corrects the sizes in the packet context. The header of a record may contain
+ * only the low bits of the record's time. A header with only the low bits limits the time between the record and the
+ * previous record. If the time between two records exceeds this limit, the exporter begins another packet, which
+ * contains the full time in its packet context. After it has begun an additional packet, the exporter increases the
+ * sequence numbers of all later packets. The exporter also writes packets without selected records, because packets
+ * report lost records.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -122,7 +123,7 @@ static int open_directory(struct output *whole)
 				   whole->directory);
 }
 
-/* Create one component after the other, and follow no link. A component may exist already, from another trace. */
+/* Create the missing components of the trace's path one after the other, without following symbolic links. */
 static int open_trace(struct output *whole, struct output_trace *made)
 {
 	int dir = dup(whole->dir), inner;
@@ -226,7 +227,7 @@ static int ctf_trace(void *data, const struct wmk_read_trace *trace)
 	return 0;
 }
 
-/* Write the metadata of all traces first: the export then fails at once if the format cannot express a trace. */
+/* Write the metadata of all traces first, so that the export fails immediately if the format cannot express a trace. */
 static int ctf_begin(void *data, struct wmk_print_text *out)
 {
 	struct output *whole = data;
@@ -302,7 +303,7 @@ static const char *ctf_remark(void *data)
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The declared sequence number plus the number of additional packets, in the bits of the field. UINT64_MAX: none. */
+/* The declared sequence number plus the number of additional packets, modulo the field's range. UINT64_MAX: none. */
 static uint64_t sequence_of(const struct output_stream *stream)
 {
 	const struct wmk_ctf_spot *at = &stream->spots.of[WMK_ROLE_SEQUENCE];
@@ -347,7 +348,7 @@ static int end_packet(struct output_stream *stream, uint64_t end)
 			 wmk_read_index_builder_add(&stream->index, entry);
 }
 
-/* Keep head and context of the packet that was read: additional packets begin with them. */
+/* Keep the header and the context of the packet that was read, because additional packets begin with them. */
 static int keep_head(struct output_stream *stream)
 {
 	const size_t len = (size_t)((stream->out.at + 7) / 8);
@@ -366,7 +367,7 @@ static int keep_head(struct output_stream *stream)
 	return 0;
 }
 
-/* Set the known parts of the index entry. If packets do not declare their size and begin, no index is written. */
+/* Set the known parts of the index entry. If packets declare no size or no start time, no index is written. */
 static void begin_entry(struct output_stream *stream, const struct wmk_read_stream *read)
 {
 	const struct wmk_ctf_spot *of = stream->spots.of;
@@ -416,7 +417,7 @@ static bool can_begin_anew(const struct output_stream *stream)
 	return stream->spots.of[WMK_ROLE_BEGIN].op && stream->spots.of[WMK_ROLE_PACKET_SIZE].op;
 }
 
-/* The next record cannot be decoded relative to the previous one: begin another packet with the record's time. */
+/* Begin another packet with the time of the next record, which is too late for a header with only the low bits. */
 static int begin_anew(struct output_stream *stream, uint64_t time)
 {
 	int err = 0;
@@ -462,7 +463,7 @@ static int copy_header(struct output_stream *stream, struct wmk_read_stream *rea
 	return err < 0 ? err : 0;
 }
 
-/* Whether the record may have bytes that a big-endian and a little-endian number share. */
+/* Return whether the record may have bytes that are shared by a big-endian and a little-endian number. */
 static bool mixes_orders(const struct wmk_read_stream *read)
 {
 	return (read->decoder->event_header.bit_orders | read->decoder->event_context.bit_orders |
@@ -559,7 +560,7 @@ static int ctf_stream(void *data, const struct wmk_read_stream *read, void **sta
 	return 0;
 }
 
-/* Close the file: a full disk may be reported only now. */
+/* Close the file and check the result, because the kernel may report a full disk only when the file is closed. */
 static int close_file(struct output_stream *stream)
 {
 	const int fd = stream->fd;

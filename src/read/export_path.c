@@ -32,7 +32,7 @@ char *wmk_read_export_path(const char *below, bool (*is_free)(const void *data, 
 	while (n && sub[n - 1] == '/')
 		n--;
 	sub[n] = '\0';
-	/* A component of dots ('.', '..') is replaced by underscores. */
+	/* A path component of dots ('.', '..') is replaced by underscores. */
 	for (char *c = sub, *next; *c; c = *next ? next + 1 : next) {
 		next = c + strcspn(c, "/");
 		if (strspn(c, ".") >= (size_t)(next - c))
@@ -42,7 +42,7 @@ char *wmk_read_export_path(const char *below, bool (*is_free)(const void *data, 
 		n = (size_t)sprintf(sub, "trace");
 	if (is_free(data, sub))
 		return sub;
-	/* The path is taken: use a name of one component, with a number. */
+	/* If the path is not free, use a name that has only one component and ends with a number. */
 	n = n > NAME_KEPT ? NAME_KEPT : n;
 	for (size_t i = 0; i < n; i++)
 		if (sub[i] == '/')

@@ -8,13 +8,14 @@
 #include <stdbool.h>
 
 /*
- * Whether the paths are equal, or one is an ancestor of the other. Readers do not search for traces below a trace.
+ * Return whether the paths are equal, or one path is an ancestor of the other path. Readers do not search for further
+ * traces inside the directory of a trace.
  */
 bool wmk_read_paths_meet(const char *a, const char *b);
 /*
- * Choose a path for the exported trace: `below`, the path of the trace that is read, with '.' and '..' replaced. If
- * `is_free(data, path)` rejects the path, the result has one component: the path with '_' for '/', and the next number.
- * The caller frees the result; NULL: no memory.
+ * Choose the path of the exported trace: the path `below` of the input trace, with replacements for the components '.'
+ * and '..'. If `is_free(data, path)` rejects this path, the result is the path with '_' instead of '/', followed by the
+ * next number. The caller frees the result; NULL: memory is short.
  */
 char *wmk_read_export_path(const char *below, bool (*is_free)(const void *data, const char *path), const void *data,
 			   unsigned *number);

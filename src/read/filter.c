@@ -12,7 +12,7 @@
 #include "read/filter.h"
 #include "read/record_scope.h"
 
-/* An input of a program: an operation, and the index of the element in each array around it. */
+/* An input of a filter program: an operation, and an index for each array that contains the operation. */
 struct input_slot {
 	uint8_t part;              /* enum wmk_read_record_scope */
 	uint8_t n_arrays;
@@ -44,7 +44,7 @@ struct wmk_read_filter {
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The state of look_up(), the callback of the compiler. */
+/* The state of look_up(), which is the callback of the filter compiler. */
 struct looking {
 	const struct wmk_ctf_program *parts[WMK_READ_SCOPES];
 	const char *event_name;
@@ -62,7 +62,7 @@ static void begin_looking(struct looking *l, const struct wmk_ctf_stream_decoder
 	l->n_slots = 0;
 }
 
-/* Find a member by name; 0: not found. */
+/* Find a member by its name; 0: the structure has no such member. */
 static uint32_t member(const struct wmk_ctf_op *ops, uint32_t at, const char *name)
 {
 	for (uint32_t i = at + 1; ops[i].code != WMK_CTF_END; i = ops[i].next)
@@ -71,7 +71,7 @@ static uint32_t member(const struct wmk_ctf_op *ops, uint32_t at, const char *na
 	return 0;
 }
 
-/* Take one step of a name from operation `at`; 0: no such member or element. */
+/* Apply one step of a name at operation `at`; 0: no such member or element. */
 static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struct wmk_filter_step *step,
 			  struct input_slot *slot, bool *may_lack)
 {
@@ -94,7 +94,7 @@ static uint32_t step_from(const struct wmk_ctf_op *ops, uint32_t at, const struc
 	return at + 1;
 }
 
-/* Name the options of a variant: the text of a record shows only the content of the selected one. */
+/* Describe the options of a variant, because the text of a record shows only the content of the selected option. */
 static const char *variant(struct looking *l, const struct wmk_ctf_op *ops, uint32_t at)
 {
 	int len = snprintf(l->what, sizeof(l->what), "a variant of");
@@ -264,7 +264,10 @@ void wmk_read_filter_free(struct wmk_read_filter *filter)
 	free(filter);
 }
 
-/* Compile the filter for an event class, at its first record. A filter that does not fit the class is no error here. */
+/*
+ * Compile the filter for an event class, at its first record. In this function, a filter that does not fit the class is
+ * not an error.
+ */
 static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_decoder *event, struct compiled **result)
 {
 	struct compiled *made = calloc(1, sizeof(*made));
@@ -280,7 +283,10 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 		return err;
 	}
 	wmk_error_clear();
-	/* One slot per input, in the order of the program's inputs. A name that only exists() uses may have no slot. */
+	/*
+	 * Each input of the program has one slot, in the order of the inputs. If only exists() uses a name, the name
+	 * may have no slot.
+	 */
 	for (uint32_t i = 0; made->program && i < made->program->n_inputs; i++) {
 		struct input_slot *slot = &made->slots[made->n_slots++];
 
@@ -296,7 +302,7 @@ static int compile(struct wmk_read_filter *filter, const struct wmk_ctf_event_de
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An open structure, or an open array with the index of the current element. */
+/* An open structure or an open array of the walk; an array has the index of its current element. */
 struct frame {
 	uint32_t at;
 	bool is_array;

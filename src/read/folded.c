@@ -6,7 +6,7 @@
  *     shop;order;pay 1200450           nanoseconds in `pay`, without the frames that it called
  *     shop;order;syscall:read 33120
  *
- * Records without a context for their thread are left out.
+ * The output leaves out records without a context field for their thread.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  * trace.h).
  *
  * Only complete packets are read. At an incomplete packet, the stream returns to the end of the previous packet and
- * retries there later. Before the retry, a writer may truncate the incomplete packet (a full disk) and write the packet
- * again.
+ * retries the read later. Before the retry, a writer may truncate an incomplete packet (after a full disk) and write
+ * the packet again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,8 +106,8 @@ int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_t
 	stream->user = NULL;
 	stream->decoder = stream->decoder ? &decoder->streams[i] : NULL;
 	/*
-	 * The record points into the old version, so the record is cleared. The time of the record is kept, because the
-	 * time of the next record can be relative to this time.
+	 * The function clears the record, because the record points into the old version of the trace. The function
+	 * keeps the time of the record, because the time of the next record can be relative to this time.
 	 */
 	memset(&stream->record, 0, sizeof(stream->record));
 	stream->record.time = time;

@@ -6,7 +6,10 @@
 
 #include "read/hash_table.h"
 
-/* The finisher of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
+/*
+ * This is the final mixing step of the generator splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, 2014).
+ */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -14,7 +17,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The slot of the key, or the free slot for it. */
+/* Return the slot of the key, or the free slot for the key. */
 static struct wmk_read_slot *slot_of(const struct wmk_read_table *table, uint64_t a, uint64_t b)
 {
 	struct wmk_read_slot *slot;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash_table.h - a hash table with two numbers from a trace as key. The seed differs in each process, so that a
- * trace cannot choose colliding keys. Internal to src/read.
+ * hash_table.h - a hash table with two numbers from a trace as key. Each process uses a different seed, so that a
+ * hostile trace cannot contain colliding keys. Internal to src/read.
  */
 #ifndef WMK_READ_HASH_TABLE_H
 #define WMK_READ_HASH_TABLE_H
@@ -23,11 +23,11 @@ struct wmk_read_table {
 	uint64_t seed[2];          /* valid if `cap` is not 0 */
 };
 
-/* NULL: the key is not found. Slots move when a slot is added. */
+/* Returns NULL if the table does not contain the key. Slots may move in memory when a slot is added. */
 void *wmk_read_table_find(const struct wmk_read_table *table, uint64_t a, uint64_t b);
-/* Find or add the slot of the key; a new slot is zero after the key. NULL: no memory. */
+/* Find or add the slot of the key; in a new slot, the bytes after the key are zero. NULL: no memory. */
 void *wmk_read_table_add(struct wmk_read_table *table, uint64_t a, uint64_t b);
-/* The next used slot after `slot` (NULL: the first one); NULL at the end. */
+/* Return the next used slot after `slot` (NULL: the first used slot), or NULL at the end. */
 void *wmk_read_table_next(const struct wmk_read_table *table, const void *slot);
 void wmk_read_table_free(struct wmk_read_table *table);
 

@@ -37,7 +37,10 @@ static bool has_several_hosts(struct wmk_read_trace *const *traces, uint32_t n)
 	return false;
 }
 
-/* Read the header of the sync points. False: no points, or points of another clock than that of the trace. */
+/*
+ * Read the header of the sync points. Returns false if the trace has no points, or if the points belong to another
+ * clock than the clock of the trace.
+ */
 static bool read_head(const struct wmk_read_trace *trace, struct wmk_clock_head *head)
 {
 	const struct wmk_ctf_clock_class *clock = wmk_read_trace_clock(trace);
@@ -46,7 +49,7 @@ static bool read_head(const struct wmk_read_trace *trace, struct wmk_clock_head 
 	       strcmp(head->uuid, clock->uuid ? clock->uuid : "") == 0;
 }
 
-/* Find the relay clock that most traces have. False: no trace has one. */
+/* Find the relay clock that is common to the largest number of traces. False: no trace has one. */
 static bool find_relay(struct wmk_read_trace *const *traces, uint32_t n, char relay[WMK_CLOCK_UUID])
 {
 	struct wmk_clock_head head, other;
@@ -89,7 +92,10 @@ static struct host_clock *find_clock(struct wmk_read_hosts *hosts, const struct 
 	return &all[hosts->n++];
 }
 
-/* Collect the points of all traces by clock. Stores the number of the clock of each trace, UINT32_MAX: none. */
+/*
+ * Collect the points of all traces, grouped by clock. The function stores the number of the clock of each trace;
+ * UINT32_MAX means that the trace has no such clock.
+ */
 static int collect(struct wmk_read_hosts *hosts, struct wmk_read_trace *const *traces, uint32_t n, const char *relay,
 		   uint32_t *clock_of)
 {

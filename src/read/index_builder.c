@@ -30,7 +30,7 @@ void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const str
 			folder->is_taken = true;
 }
 
-/* No link is followed: only a directory that this process has created is used. */
+/* The function follows no link, because it must only use a directory that this process has created. */
 static int open_folder(struct wmk_read_index_folder *folder)
 {
 	const bool is_made = folder->dir < 0 && mkdirat(folder->trace, FOLDER, 0700) == 0;
@@ -91,8 +91,7 @@ void wmk_read_index_builder_drop(struct wmk_read_index_builder *made)
 }
 
 /*
- * The file does not stay open: for a trace with many streams, a second descriptor for each could exceed the limit of
- * the process.
+ * The function closes the file, because a second open descriptor for each stream could exceed the limit of the process.
  */
 int wmk_read_index_builder_write(struct wmk_read_index_builder *made)
 {
@@ -115,7 +114,7 @@ int wmk_read_index_builder_write(struct wmk_read_index_builder *made)
 	return 0;
 }
 
-/* Make room for one more entry in memory. */
+/* Make room in memory for one more entry. */
 static int room(struct wmk_read_index_builder *made)
 {
 	const size_t cap = made->cap ? 2 * made->cap : KEPT_FIRST;
@@ -134,8 +133,9 @@ static int room(struct wmk_read_index_builder *made)
 }
 
 /*
- * Whether the packet's times follow those of the previous packet. As unsigned clock values, the begin must not exceed
- * the end, because readers compare these values. In ns, the begin and the end must not decrease from packet to packet.
+ * Return whether the times of the packet do not precede the times of the previous packet. As unsigned clock values, the
+ * start time must not exceed the end time, because readers compare these values. In ns, the start time and the end time
+ * must not decrease from packet to packet.
  */
 static bool rises(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry)
 {

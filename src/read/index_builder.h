@@ -5,12 +5,13 @@
  *     folder_begin ─► begin, for each stream ─► add, after each packet ... ─► write, of all streams ─► name, of all
  *                  ─► free ─► folder_free
  *
- * An index gets its final name only when all files of the trace are complete. So an error or a crash never leaves an
- * index that lacks packets. Until all files are complete, at most 64 KiB of index entries are in memory. Older entries
- * are in a file with a temporary name, which readers do not open.
+ * An index gets its final name only after all files of the trace are complete. So an error or a crash never leaves an
+ * index that lacks packets. Until all files of the trace are complete, at most 64 KiB of index entries are in memory.
+ * Older entries are in a file with a temporary name, and readers do not open this file.
  *
- * An index is not written if packets do not declare their size and the times of their begin and end. If these times do
- * not rise from packet to packet, a binary search would fail, so no index is written. Neither case is an error.
+ * The exporter writes no index if packets do not declare their size, their start time and their end time. If the times
+ * decrease from one packet to the next, a binary search would fail, so the exporter writes no index. Neither case is an
+ * error.
  *
  * Errors are -errno with a cause chain. One thread.
  */
@@ -20,7 +21,7 @@
 #include "ctf/writer.h"
 #include "read/trace.h"
 
-/* The directory `index` of a trace. The directory is created together with its first file. */
+/* The subdirectory `index` of a trace. The exporter creates the directory together with the first file in it. */
 struct wmk_read_index_folder {
 	const char *path;          /* path of the output directory, for errors */
 	int trace;                 /* descriptor of the trace's directory; the caller owns `path` and `trace` */
@@ -44,21 +45,24 @@ struct wmk_read_index_builder {
 
 void wmk_read_index_folder_begin(struct wmk_read_index_folder *folder, const struct wmk_read_trace *of,
 				 const char *path, int trace);
-/* Removes the directory if it is empty. */
+/* The function removes the directory if the directory is empty. */
 void wmk_read_index_folder_free(struct wmk_read_index_folder *folder);
 
-/* The stream `of` is at its first packet. For a stream without a clock, no index is written. */
+/*
+ * Start an index; the stream `of` must be at its first packet. For a stream without a clock, the exporter writes no
+ * index.
+ */
 void wmk_read_index_builder_begin(struct wmk_read_index_builder *made, struct wmk_read_index_folder *folder,
 			       const struct wmk_read_stream *of, const char *file);
-/* Add a packet that has been written. end_ts 0: the packet has no end. */
+/* Add the entry of a packet that the exporter has written. end_ts 0: the packet has no end. */
 int wmk_read_index_builder_add(struct wmk_read_index_builder *made, const struct wmk_ctf_index_entry *entry);
-/* Write no index, because a packet does not declare the values of an entry. */
+/* Drop the index, because a packet does not declare the values of an entry. */
 void wmk_read_index_builder_drop(struct wmk_read_index_builder *made);
-/* After the last packet: write the remaining entries. */
+/* Write the remaining entries; the caller calls this function after the last packet. */
 int wmk_read_index_builder_write(struct wmk_read_index_builder *made);
-/* All files have been written: rename the index to its final name. */
+/* Rename the index to its final name; the caller calls this function after it has written all files. */
 int wmk_read_index_builder_name(struct wmk_read_index_builder *made);
-/* Remove an index that has no final name yet. No effect on a zeroed builder. */
+/* Remove an index that does not have its final name yet. The function has no effect on a zeroed builder. */
 void wmk_read_index_builder_free(struct wmk_read_index_builder *made);
 
 #endif

@@ -55,7 +55,7 @@ void wmk_json_put_string(struct wmk_json_writer *w, const char *s, size_t len)
 	wmk_json_put(w, "\"", 1);
 }
 
-/* Write a text in UTF-16 or UTF-32. */
+/* Write a text that is in UTF-16 or UTF-32 in the record. */
 static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsigned encoding)
 {
 	uint32_t character;
@@ -78,7 +78,7 @@ static void put_wide(struct wmk_json_writer *w, const char *s, size_t len, unsig
 	wmk_json_put(w, "\"", 1);
 }
 
-/* Write a comma, and the member's name if it has one. */
+/* Write a comma, and the name of the member if the member has a name. */
 void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 {
 	if (!w->is_first)
@@ -92,7 +92,7 @@ void wmk_json_put_name(struct wmk_json_writer *w, const char *name)
 
 /* ── values ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Write all digits, even if a reader of JSON may not support numbers of this size. */
+/* Write all digits, even if some JSON readers do not support numbers of this size. */
 void wmk_json_put_integer(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	char digits[WMK_CTF_WIDE_DIGITS];
@@ -144,7 +144,10 @@ static void put_blob(struct wmk_json_writer *w, const char *bytes, size_t len)
 	wmk_json_put(w, "\"", 1);
 }
 
-/* Begin a structure or array. A variant and an optional are replaced by their content. */
+/*
+ * Begin a structure or array. The output contains the content of a variant or an optional field in place of the variant
+ * or optional field.
+ */
 static void put_begin(struct wmk_json_writer *w, const struct wmk_ctf_item *item)
 {
 	if (item->op->code == WMK_CTF_STRUCT)
@@ -205,8 +208,7 @@ void wmk_json_put_item(struct wmk_json_writer *w, const struct wmk_ctf_item *ite
 		return;
 	}
 	/*
-	 * The name of a variant or an optional is already written, so the content of the variant or optional gets no
-	 * name.
+	 * The writer has already written the name of the variant or optional field, so the content gets no name.
 	 */
 	if (!w->in_variant)
 		wmk_json_put_name(w, name);
@@ -229,8 +231,8 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		/*
-		 * Omit fields with a role: sizes, times, counts. The option of a variant is never omitted, because the
-		 * variant's name is already written.
+		 * Omit fields that have a role: sizes, times and counts. The option of a variant is never omitted,
+		 * because the writer has already written the variant's name.
 		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_interpreted(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);
@@ -309,7 +311,7 @@ static int json_packet(void *state, struct wmk_read_stream *stream)
 	return wmk_json_packet(&((struct wmk_json *)state)->packet, stream);
 }
 
-/* Seconds and nanoseconds, as a string. */
+/* Write the time as a string with seconds and nanoseconds. */
 static void put_time(struct wmk_json_writer *w, int64_t ns)
 {
 	const uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;

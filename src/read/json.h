@@ -6,9 +6,9 @@
  *      "packet":{"cpu_id":3},"context":{"vpid":-2},
  *      "fields":{"next":7,"comm":"worker","state":{"label":"NEW","value":0}}}
  *
- * `time` is seconds since 1970 as a string, because readers of JSON keep 53 bits of a number. `time` is null if the
- * time does not fit into 64 bits of nanoseconds. Parts that a record lacks are absent: `time` without a clock, `level`
- * without a level of the event, and others.
+ * `time` is a string with the seconds since 1970, because JSON readers keep only 53 bits of a number. `time` is null if
+ * the time does not fit into 64 bits of nanoseconds. Members without a value are absent, such as `time` if the trace
+ * has no clock, or `level` if the event has no log level.
  *
  *     integers, booleans    as such
  *     floats                numbers; "NaN", "Infinity" and "-Infinity" as strings

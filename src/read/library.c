@@ -17,7 +17,7 @@ API const char *waymark_ctf_error_text(char *buf, size_t size)
 	return wmk_error_text(buf, size);
 }
 
-/* Report the calling thread's error, and clear it. */
+/* Report the error of the calling thread, and clear the error. */
 static void report_damage(struct waymark_ctf *ctf)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -74,7 +74,7 @@ static void forget_traces(struct waymark_ctf *ctf, uint32_t from)
 		wmk_read_trace_close(ctf->traces[--ctf->n_traces]);
 }
 
-/* A trace that cannot be read counts as damage. */
+/* A trace that the library cannot read counts as damage. */
 static int open_one(struct waymark_ctf *ctf, const char *path, const char *given)
 {
 	struct wmk_read_trace **traces = realloc(ctf->traces, (ctf->n_traces + 1) * sizeof(*traces)), *trace;
@@ -118,7 +118,10 @@ API int waymark_ctf_add(struct waymark_ctf *ctf, const char *path)
 		err = merge_again(ctf, INT64_MIN);
 	if (err < 0)
 		forget_traces(ctf, before);
-	/* No trace refers to the sync points of the earlier hosts any more, so the earlier hosts can be freed. */
+	/*
+	 * At this point, no trace refers to the sync points of the earlier hosts, so the library can free the earlier
+	 * hosts.
+	 */
 	if (hosts) {
 		wmk_read_hosts_free(ctf->hosts);
 		ctf->hosts = hosts;
@@ -164,7 +167,7 @@ API void waymark_ctf_close(struct waymark_ctf *ctf)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Keep the packet's head, and report losses before it. */
+/* Keep the header of the packet, and report losses before the packet. */
 static int keep_packet(struct waymark_ctf *ctf, struct wmk_read_stream *stream)
 {
 	struct wmk_library_packet *packet = stream->user;

@@ -22,7 +22,7 @@ struct wmk_library_digits {
 	char text[];
 };
 
-/* The state of each stream: its packet's head, and its filter. */
+/* The state of each stream: the header of its packet, and its filter. */
 struct wmk_library_packet {
 	struct wmk_library_packet *next;         /* list of the handle */
 	struct wmk_read_filter *filter; /* or NULL */
@@ -48,7 +48,7 @@ struct waymark_ctf {
 	struct wmk_library_digits *digits; /* texts of wide values of this record */
 };
 
-/* One part of a field's name: a member's name or an element's index. */
+/* One part of a field's name: the name of a member or the index of an element. */
 struct wmk_library_part {
 	const char *name;          /* points into the name that was split; NULL: the part is `index` */
 	size_t len;
@@ -57,21 +57,20 @@ struct wmk_library_part {
 
 #define WMK_LIBRARY_PARTS 64u
 
-/* Split "a.b[3]" into parts. Returns the number of parts; -1: `name` is not valid. */
+/* Split "a.b[3]" into parts. Returns the number of parts, or -1 if `name` is not valid. */
 int wmk_library_split(const char *name, struct wmk_library_part parts[WMK_LIBRARY_PARTS]);
-/* Find the field of a split name: see waymark_ctf_field(). */
+/* Find the field with a split name: see waymark_ctf_field(). */
 int wmk_library_field(const struct waymark_ctf_record *record, const struct wmk_library_part *parts, unsigned n,
 		      struct waymark_ctf_value *value);
-/* Whether the part names the member `op`. */
+/* Return whether the part is the name of the member `op`. */
 bool wmk_library_is_called(const struct wmk_library_part *part, const struct wmk_ctf_op *op);
 
 /*
- * Return the record's walk, positioned at the beginning of a scope, and set *program to the scope's program. NULL:
- * `scope` is unknown.
+ * Return the record's walk at the start of a scope, and set *program to the scope's program. NULL: `scope` is unknown.
  */
 struct wmk_ctf_walk *wmk_library_enter(const struct waymark_ctf_record *record, enum waymark_ctf_scope scope,
 				       const struct wmk_ctf_program **program);
-/* Free what wmk_library_fill() has kept for the previous record. */
+/* Free the memory that wmk_library_fill() has allocated for the previous record. */
 void wmk_library_forget(struct waymark_ctf *ctf);
 void wmk_library_fill(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value);
 

@@ -21,7 +21,7 @@
 
 enum how { NOWHERE, AT_ONCE, BEHIND, BY_NAME };
 
-/* The position of the field in an event class. */
+/* The position of a field in the records of an event class. */
 struct access {
 	const struct wmk_ctf_event_decoder *event; /* NULL: free slot */
 	enum how how;
@@ -44,7 +44,7 @@ struct waymark_ctf_accessor {
 
 /*
  * Find the member of the structure `in` that the part names. Returns its operation, or 0. Advances *distance to the
- * member. Clears *is_constant if a value of varying size precedes the member.
+ * member. The function clears *is_constant if a value of variable size precedes the member.
  */
 static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const struct wmk_library_part *part,
 			    uint64_t *distance, bool *is_constant)
@@ -62,7 +62,9 @@ static uint32_t find_member(const struct wmk_ctf_op *ops, uint32_t in, const str
 	return 0;
 }
 
-/* Like find() in library_field.c, but for names that denote the same member in all records of the event class. */
+/*
+ * Do the same as find() in library_field.c, for names that refer to the same member in all records of the event class.
+ */
 static enum how find_in(const struct waymark_ctf_accessor *accessor, const struct wmk_ctf_op *ops,
 			struct access *access)
 {

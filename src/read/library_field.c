@@ -20,7 +20,7 @@ void wmk_library_forget(struct waymark_ctf *ctf)
 	}
 }
 
-/* The texts live as long as the record, like its other texts. */
+/* The texts are valid as long as the record, like other texts of the record. */
 static void fill_digits(struct waymark_ctf *ctf, const struct wmk_ctf_item *item, struct waymark_ctf_value *value)
 {
 	char digits[WMK_CTF_WIDE_DIGITS];
@@ -152,7 +152,7 @@ static bool is_container(const struct wmk_ctf_item *item)
 	return !item->is_end && item->op->code >= WMK_CTF_STRUCT;
 }
 
-/* Skip the container that has just begun, up to its end. */
+/* Skip the container that has just begun, up to the end of the container. */
 static void pass(struct wmk_ctf_walk *walk)
 {
 	const uint32_t depth = walk->depth;
@@ -172,7 +172,10 @@ static bool fits(const struct wmk_library_part *part, const struct wmk_ctf_item 
 	return part->name ? wmk_library_is_called(part, item->op) : !item->op->name && index == part->index;
 }
 
-/* Find the value with the name `parts` in the rest of the walk. A variant or an optional is replaced by its content. */
+/*
+ * Find the value with the name `parts` in the remaining items of the walk. For a variant or optional field, the search
+ * continues in the content.
+ */
 static bool find(struct wmk_ctf_walk *walk, const struct wmk_library_part *parts, unsigned n, struct wmk_ctf_item *item)
 {
 	unsigned matched = 0;

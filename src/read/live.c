@@ -7,8 +7,8 @@
  *                                                         quiet
  *              WMK_READ_END: after the selection, or truncated
  *
- * The barrier falls when a leaf begins to wait. If the earliest record is later than the barrier, raise_barrier()
- * computes the barrier again. Only raise_barrier() can raise the barrier.
+ * The barrier becomes earlier when a leaf starts to wait for data. If the earliest record is later than the barrier,
+ * raise_barrier() computes the barrier again. Only raise_barrier() can move the barrier to a later time.
  */
 #include <errno.h>
 #include <poll.h>
@@ -133,8 +133,8 @@ static bool is_quiet(const struct wmk_read_live *live, const struct live_stream 
 }
 
 /*
- * The stream has no more data. The next records of the stream are at or after the low-water time that was read before
- * the last poll.
+ * Set the time up to which a stream without more data has been read. The next records of a stream without more data are
+ * not earlier than the low-water time that the reader read before the last poll.
  */
 static void apply_water(struct live_stream *leaf)
 {
@@ -163,8 +163,8 @@ static void begin_to_wait(struct wmk_read_live *live, struct live_stream *leaf)
 }
 
 /*
- * After the end of following, poll a leaf one last time. If the trace is no longer being written, an incomplete packet
- * is now damage. 1: read on; 0: the leaf has ended.
+ * After following has ended, poll a leaf one last time. If no writer writes the trace any more, an incomplete packet
+ * counts as damage. 1: read on; 0: the leaf has ended.
  */
 static int look_last(struct wmk_read_live *live, struct live_stream *leaf)
 {
@@ -183,7 +183,7 @@ static int look_last(struct wmk_read_live *live, struct live_stream *leaf)
 	return 1;
 }
 
-/* Advance the leaf; the result is leaf->got. Negative: following ends. */
+/* Advance the leaf, and store the result in leaf->got. Negative: following ends. */
 static int move_on(struct wmk_read_live *live, struct live_stream *leaf)
 {
 	int got;
@@ -209,7 +209,7 @@ static int move_on(struct wmk_read_live *live, struct live_stream *leaf)
 	return 0;
 }
 
-/* The first leaf of the heap was returned. Advance it. */
+/* Advance the first leaf of the heap, because its packet or record was returned to the caller. Advance it. */
 static int move_first(struct wmk_read_live *live)
 {
 	struct live_stream *first = live->heap[0];
@@ -221,7 +221,7 @@ static int move_first(struct wmk_read_live *live)
 	return err;
 }
 
-/* Read the events of inotify. True: files or directories were created. */
+/* Read the events of inotify. Returns true if files or directories were created. */
 static bool hear(struct wmk_read_live *live)
 {
 	char notes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -245,9 +245,9 @@ static int look_all(struct wmk_read_live *live)
 
 	live->looked = wmk_clock_monotonic();
 	/*
-	 * A new file may have records before the low-water time. The writer publishes the low-water time only after it
-	 * has created the new file. The scan after wmk_live_water() therefore finds the file. Without inotify, files
-	 * are found later, and the low-water time is not used.
+	 * A new file may contain records that are earlier than the low-water time. The writer publishes the low-water
+	 * time only after it has created the new file. The scan that follows wmk_live_water() therefore finds the new
+	 * file. Without inotify, the reader finds new files later, and does not use the low-water time.
 	 */
 	if (!live->is_blind && !live->is_last) {
 		wmk_live_water(live);
@@ -292,7 +292,7 @@ static void raise_barrier(struct wmk_read_live *live)
 
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Whether the selected time has passed. */
+/* Return whether the end of the selected time has passed. */
 static bool is_past(const struct wmk_read_live *live)
 {
 	uint32_t n_ended = 0;
@@ -308,8 +308,8 @@ static bool is_past(const struct wmk_read_live *live)
 }
 
 /*
- * Query whether following ends. If following ends, poll the files a last time, to find all data that was written before
- * the query.
+ * Query whether following ends. If following ends, poll the files one last time, to find all data that writers have
+ * written before the query.
  */
 static int ask(struct wmk_read_live *live)
 {
@@ -330,7 +330,7 @@ static int ask(struct wmk_read_live *live)
 
 /* ── the next record ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Poll files and scan directories at intervals, even while the reader has so much data that it never sleeps. */
+/* Poll files and scan directories at intervals, even while the reader has so much data that it never waits. */
 static int look_about(struct wmk_read_live *live)
 {
 	const uint64_t now = wmk_clock_monotonic();

@@ -46,7 +46,10 @@ static bool is_known(const struct wmk_read_live *live, const struct live_trace *
 	return false;
 }
 
-/* The identity of a stream: the UUID of its trace, and its name without the suffix of compressed files. */
+/*
+ * Return the identity of a stream: a hash of the UUID of its trace, and of its name without the suffix of compressed
+ * files.
+ */
 static uint64_t identity_of(const struct wmk_read_trace *trace, const char *file)
 {
 	uint64_t hash = WMK_HASH_BEGIN;
@@ -57,7 +60,7 @@ static uint64_t identity_of(const struct wmk_read_trace *trace, const char *file
 }
 
 /*
- * The file is the compressed form of a file that was followed, so the records of the compressed file were already read.
+ * The file is the compressed form of a file that the reader has already read.
  */
 static bool was_followed(const struct wmk_read_live *live, const struct wmk_read_trace *trace, const char *file)
 {
@@ -86,7 +89,7 @@ static void leaf_free(struct live_stream *leaf)
 	free(leaf);
 }
 
-/* Add a leaf, unless the file has been removed meanwhile. */
+/* Add a leaf, unless the file has been removed after the scan. */
 static int leaf_add(struct wmk_read_live *live, struct live_trace *source, const char *file)
 {
 	struct live_stream *leaf = calloc(1, sizeof(*leaf));
@@ -219,8 +222,8 @@ void wmk_live_remove_ended(struct wmk_read_live *live)
 }
 
 /*
- * Keep the time when the file was last written: its modification time, or the current time if the modification time is
- * in the future.
+ * Store the time at which the file was last written: the modification time of the file, or the current time if the
+ * modification time is in the future.
  */
 static void note_size(struct live_stream *leaf, const struct stat *st)
 {
@@ -237,8 +240,8 @@ static void note_size(struct live_stream *leaf, const struct stat *st)
 }
 
 /*
- * Change to the newest metadata. The metadata must be read after the limit of the stream was set: the metadata then
- * declares all events up to the limit.
+ * Change to the newest metadata. The reader must read the metadata after it has set the limit of the stream, so that
+ * the metadata declares all events up to the limit.
  */
 static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 {
@@ -263,7 +266,7 @@ static int renew(struct wmk_read_live *live, struct live_stream *leaf)
 	return 0;
 }
 
-/* Add the sync points that were written since the last call. */
+/* Add the sync points that writers have written since the last call. */
 static int renew_points(struct wmk_read_live *live, const struct live_stream *leaf)
 {
 	struct wmk_read_trace *trace = leaf->version->trace;

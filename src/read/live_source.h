@@ -27,7 +27,7 @@ struct live_trace {
 	char *path;
 	/*
 	 * The directory of the source. A rotation moves this directory to another path. The new directory at the old
-	 * path is another source. A directory that was moved gets no new records.
+	 * path becomes another source. A directory that a rotation has moved gets no new records.
 	 */
 	struct directory_id id;
 	bool is_moved, is_complete;        /* is_complete, and all of its files are known */
@@ -96,13 +96,13 @@ struct wmk_read_live {
 void wmk_live_report(struct wmk_read_live *live, const struct wmk_read_stream *stream, int err);
 void wmk_live_close_version(struct wmk_read_live *live, struct version *version);
 /*
- * One leaf stops using the version. If the version has no other leaf and is not the current version of the trace, it is
- * closed.
+ * Record that one leaf no longer uses this version of the metadata. The function closes the version if no other leaf
+ * uses it and it is not the current version of the trace.
  */
 void wmk_live_leave_version(struct wmk_read_live *live, const struct live_trace *source, struct version *version);
 /*
- * The metadata has grown: open the new version. After an error, the reader opens the metadata again when the metadata
- * changes again, so each error is reported once.
+ * Open the new version of the metadata after the metadata has grown. After an error, the reader waits for a further
+ * change of the metadata before it opens the metadata again, so it reports each error once.
  */
 int wmk_live_renew_version(struct wmk_read_live *live, struct live_trace *source);
 /* Find the directories of all sources. `must`: without any trace, this call fails. Sets has_moves. */
@@ -110,8 +110,9 @@ int wmk_live_find_sources(struct wmk_read_live *live, bool must);
 /* Open a new source. A trace that is just being created cannot be read yet: a later scan retries. Sets has_moves. */
 int wmk_live_open_source(struct wmk_read_live *live, struct live_trace *source);
 /*
- * Lock the writer's file `.live` while the trace is followed: the writer then writes sooner, and publishes the
- * low-water time. The reader cannot open a file `.live` of another user. A closed trace has no file `.live`.
+ * Lock the file `.live` of the writer while the reader follows the trace; while the file is locked, the writer writes
+ * earlier and publishes the low-water time. The reader cannot open a file `.live` of another user. A closed trace has
+ * no file `.live`, so the reader has no file to lock.
  */
 void wmk_live_lock_source(struct live_trace *source);
 /* Free the sources with a removed directory, after all of their files have been read. */
@@ -119,24 +120,24 @@ void wmk_live_drop_sources(struct wmk_read_live *live);
 void wmk_live_free_source(struct wmk_read_live *live, struct live_trace *source);
 /* Read the low-water times of all traces. The next wmk_live_poll() finds all records before these times. */
 void wmk_live_water(struct wmk_read_live *live);
-/* Whether a writer has locked one of the traces, or has crashed a moment ago. */
+/* Return whether a writer has locked one of the traces, or has crashed a moment ago. */
 bool wmk_live_is_written(struct wmk_read_live *live);
 
 /* live_files.c */
 
 /*
- * Find new traces and files. If no trace exists, only the first call fails, and only if `still` does not return
+ * Find new traces and files. If no trace exists, only the first call fails, and only if the result of `still` is not
  * WMK_READ_GO_ON.
  */
 int wmk_live_scan(struct wmk_read_live *live);
 /*
- * 1: the file has new data; 0: it has none; negative: following ends. Damage has been reported; the leaf may have
- * ended.
+ * 1: the file has new data; 0: it has none; negative: following ends. If the file has damage, the function reports the
+ * damage, and the leaf may end.
  */
 int wmk_live_poll(struct wmk_read_live *live, struct live_stream *leaf);
 /* The stream has ended. */
 void wmk_live_end(struct wmk_read_live *live, struct live_stream *leaf);
-/* Free the leaves with removed files. */
+/* Free the leaves for which the file was removed. */
 void wmk_live_remove_ended(struct wmk_read_live *live);
 void wmk_live_close(struct wmk_read_live *live);
 

@@ -107,7 +107,7 @@ static int version_open(struct wmk_read_live *live, struct live_trace *source, b
 	return 1;
 }
 
-/* If the directory of the source is no longer at its path, find it again. */
+/* If the directory of the source has moved to another path, find the directory again. */
 static int follow_moves(struct wmk_read_live *live, const struct live_trace *source)
 {
 	int err = 0;
@@ -143,8 +143,8 @@ int wmk_live_renew_version(struct wmk_read_live *live, struct live_trace *source
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * If a writer crashes, the file `.live` remains, and another writer continues soon. A trace with a file `.live`
- * therefore counts as written for NEXT_WRITER_NS after the crash.
+ * If a writer crashes, the file `.live` remains, and a new writer continues the trace soon. A trace with a file `.live`
+ * therefore counts as being written for NEXT_WRITER_NS after a crash of its writer.
  */
 static bool is_written(struct live_trace *source)
 {
@@ -157,7 +157,8 @@ static bool is_written(struct live_trace *source)
 	else if (dir >= 0 && source->written && now - source->written < NEXT_WRITER_NS)
 		is = faccessat(dir, WMK_STORE_LIVE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	/*
-	 * A rotation has moved the directory of the trace, and is about to create the next directory at the same path.
+	 * At this point, a rotation has moved the directory of the trace, and is about to create the next directory at
+	 * the same path.
 	 */
 	else if (dir < 0 && errno == ENOENT && source->written && !source->is_moved)
 		is = now - source->written < NEXT_WRITER_NS;
@@ -179,7 +180,7 @@ bool wmk_live_is_written(struct wmk_read_live *live)
 	return is;
 }
 
-/* The scan has found the directory of this source again. */
+/* Update a source after the scan has found its directory again. */
 static int source_found(struct live_trace *source, const char *path)
 {
 	char *moved = strcmp(source->path, path) != 0 ? strdup(path) : NULL;
@@ -200,7 +201,10 @@ static int source_add(struct wmk_read_live *live, const char *path, const char *
 	struct live_trace **at = &live->sources, *source;
 	struct directory_id id;
 
-	/* The directory was moved or removed after the scan listed it. The next scan finds a moved directory. */
+	/*
+	 * If stat() fails, the directory was moved or removed after the scan had listed it. The next scan finds the
+	 * moved directory.
+	 */
 	if (!directory_id(AT_FDCWD, path, &id)) {
 		live->has_moves = true;
 		return 0;
@@ -252,7 +256,9 @@ int wmk_live_open_source(struct wmk_read_live *live, struct live_trace *source)
 	bool is_fatal;
 	int err;
 
-	/* Watch the directory before the trace is opened, so that every later change wakes the reader. */
+	/*
+	 * Watch the directory before the trace is opened, so that every later change in the directory wakes the reader.
+	 */
 	if (live->notes < 0 || inotify_add_watch(live->notes, source->path, WATCHED | IN_ONLYDIR) < 0)
 		live->is_blind = true;
 	err = version_open(live, source, &is_fatal);

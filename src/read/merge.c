@@ -2,9 +2,9 @@
 /*
  * merge.c - merge many streams by time with a loser tree (see merge.h).
  *
- * Leaf i is stream i. Each inner node holds the stream that lost there; tree[0] is the overall winner. When the
- * winner's stream has advanced, it is compared with the losers on its path to the root. No comparison is needed while
- * the winner's time is before `until`, the earliest time of these losers.
+ * Leaf i is stream i. Each inner node holds the stream that lost the comparison at this node; tree[0] is the overall
+ * winner. After the winner's stream has advanced, the merge compares it with the losers on its path to the root. No
+ * comparison is needed while the winner's time is before `until`, which is the earliest time of the losers on the path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +115,10 @@ int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 	return found ? 0 : wmk_errorx(-ENODATA, "no packet of the trace has a time");
 }
 
-/* Take the result of the leaf's stream. Damage is reported, and the stream is advanced. */
+/*
+ * Store `got`, which is a result of the leaf's stream, in the leaf. If `got` reports damage, the function reports the
+ * damage and advances the stream to its next record.
+ */
 static void take(struct wmk_read_merge *merge, struct merged_stream *leaf, int got)
 {
 	for (; got < 0; got = wmk_read_stream_next(leaf->stream))
@@ -124,7 +127,7 @@ static void take(struct wmk_read_merge *merge, struct merged_stream *leaf, int g
 	leaf->ns = got == WMK_READ_END ? INT64_MAX : leaf->stream->ns;
 }
 
-/* Before the first packet, only the trace of a stream is known: the order can be undefined. */
+/* Before the first packet, the merge knows only the trace of a stream, so the order of two streams may be undefined. */
 int wmk_read_stream_order(const struct wmk_read_stream *a, const struct wmk_read_stream *b)
 {
 	const struct wmk_ctf_class *left = a->trace->class, *right = b->trace->class;
@@ -155,7 +158,7 @@ static bool is_before(const struct wmk_read_merge *merge, uint32_t a, uint32_t b
 	return left->rank < right->rank;
 }
 
-/* The earliest time of the streams that lost against the winner, leaf `i`. */
+/* Return the earliest time of the streams that lost against the winner, which is leaf `i`. */
 static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
 {
 	int64_t least = INT64_MAX;
@@ -167,8 +170,8 @@ static int64_t next_best(const struct wmk_read_merge *merge, uint32_t i)
 }
 
 /*
- * Compare leaf `i` with the losers on its path. Compute `until` only if the same leaf wins twice in a row, because this
- * leaf may then win many more times.
+ * Compare leaf `i` with the losers on the path from the leaf to the root. Compute `until` only if the same leaf wins
+ * twice in a row, because such a leaf often wins many more times.
  */
 static void play(struct wmk_read_merge *merge, uint32_t i)
 {
@@ -186,7 +189,7 @@ static void play(struct wmk_read_merge *merge, uint32_t i)
 	merge->tree[0] = winner;
 }
 
-/* Build the tree below `node`: returns the winner, and stores the losers in the nodes. */
+/* Build the tree below `node`: the function returns the winner, and stores the losers in the nodes. */
 static uint32_t found(struct wmk_read_merge *merge, uint32_t node)
 {
 	uint32_t left, right;
@@ -212,7 +215,7 @@ static int by_order(const void *left, const void *right)
 	return order ? order : a < b ? -1 : 1;
 }
 
-/* Order the streams. Class and number of a stream are known from the first packet on. */
+/* Order the streams. The class and the number of a stream are known after its first packet header has been read. */
 static int rank(struct wmk_read_merge *merge)
 {
 	struct merged_stream **leaves = malloc((merge->n ? merge->n : 1) * sizeof(struct merged_stream *));
@@ -250,7 +253,10 @@ static int begin(struct wmk_read_merge *merge)
 	return 0;
 }
 
-/* Take `got`, the next result of the winner, and find the new winner. The first call finds the first winner. */
+/*
+ * Store `got`, the next result of the winner's stream, and find the new winner. The first call of the function finds
+ * the first winner.
+ */
 static __attribute__((noinline)) int next_of_all(struct wmk_read_merge *merge, int got, struct wmk_read_stream **stream)
 {
 	if (!merge->tree) {

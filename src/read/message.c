@@ -23,7 +23,7 @@ struct message_maker {
 	struct wmk_print_words words;
 };
 
-/* Read the next value. False at the end, or on damage. */
+/* Read the next value. Returns false at the end of the values, or on damage. */
 static bool next_value(struct message_maker *m, struct wmk_ctf_item *item)
 {
 	return wmk_ctf_next(m->walk, item) && !item->is_end && item->op->code < WMK_CTF_STRUCT && !item->is_wide;
@@ -39,7 +39,10 @@ static int limited(int64_t n)
 	return n > WIDEST ? WIDEST : n < -WIDEST ? -WIDEST : (int)n;
 }
 
-/* Read digits, or '*' and its value. Without either, *n is unchanged. False: '*' has no integer value. */
+/*
+ * Read decimal digits, or read a '*', which takes the next value of the payload. Without either, *n is unchanged.
+ * False: '*' has no integer value.
+ */
 static bool take_number(struct message_maker *m, const char **at, int *n)
 {
 	struct wmk_ctf_item item;
@@ -91,7 +94,7 @@ static bool take_conversion(struct message_maker *m, const char **at, struct con
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-/* `value` has the type that `length` and `letter_` declare: each caller allows only letters of one type. */
+/* `value` must have the type that `length` and `letter_` declare, so each caller allows only letters of one type. */
 #define ADD_NUMBER(m, c, length, letter_, value) do { \
 	char spec_[24], text_[NUMBER_ROOM + 2 * WIDEST]; \
 	\
@@ -147,7 +150,7 @@ static void add_pointer(struct message_maker *m, const struct conversion *c, uin
 	add_padded(m, c, text, strlen(text));
 }
 
-/* False: the value does not have the type of the conversion. */
+/* Returns false if the value does not have the type of the conversion. */
 static bool add_value(struct message_maker *m, const struct conversion *c, const struct wmk_ctf_item *item)
 {
 	const bool is_text = (item->op->code == WMK_CTF_STRING || item->op->code == WMK_CTF_TEXT) &&
@@ -185,7 +188,7 @@ static bool add_value(struct message_maker *m, const struct conversion *c, const
 	}
 }
 
-/* False: the values do not match the format. */
+/* Returns false if the values do not match the format string. */
 static bool add_all(struct message_maker *m, const char *format)
 {
 	struct wmk_ctf_item item;
@@ -197,7 +200,7 @@ static bool add_all(struct message_maker *m, const char *format)
 		format = percent + 1;
 		if (!take_conversion(m, &format, &c))
 			return false;
-		/* Traces do not record errno, so "%m" stays as it is. */
+		/* Traces do not record errno, so the message contains "%m" unchanged. */
 		if (c.letter == '%' || c.letter == 'm')
 			wmk_print_add_bytes(&m->words, c.letter == 'm' ? "%m" : "%", c.letter == 'm' ? 2 : 1);
 		else if (!next_value(m, &item) || !add_value(m, &c, &item))
@@ -224,7 +227,7 @@ int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *reco
 	if (program->n_ops) {
 		wmk_ctf_walk_enter(m.walk, program);
 		fits = wmk_ctf_next(m.walk, &item);
-		/* In a text, the field `msg` precedes the values. */
+		/* In an event of the kind TEXT, the field `msg` precedes the values. */
 		if (fits && program->n_ops > 1 && program->ops[1].code == WMK_CTF_ENUM)
 			fits = wmk_ctf_next(m.walk, &item);
 	}

@@ -4,8 +4,8 @@
  *
  *     URI of the event class ─► format ─► pieces, each with the next value of the payload ─► "bob cannot pay 4.50"
  *
- * The format comes from the trace and is not trusted. Each conversion is parsed and its width is limited; printf() gets
- * a conversion that message.c builds. A record with values that do not match its format has no message.
+ * The format string comes from the trace and is not trusted. message.c parses each conversion and limits its width, and
+ * then builds a new conversion for printf(). A record with values that do not match its format string has no message.
  */
 #ifndef WMK_READ_MESSAGE_H
 #define WMK_READ_MESSAGE_H
@@ -13,8 +13,8 @@
 #include "read/print.h"
 
 /*
- * Set `message` to the message of `record`; `in` has the record's bytes. Returns 1; 0: the event has no message;
- * -ENOMEM, -E2BIG, errors of ctf/decode.h.
+ * Set `message` to the message of `record`; `in` contains the bytes of the record. Returns 1, or 0 if the event has no
+ * message, or -ENOMEM, -E2BIG, or an error of ctf/decode.h.
  */
 int wmk_read_message(const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, struct wmk_print_text *message);
 

@@ -12,13 +12,13 @@ struct wmk_read_opened {
 };
 
 /*
- * Find and open the traces, and lock their chunks. After a trace that cannot be opened, calls `failed` with the error
- * and its cause chain, and continues. -EINVAL: no trace could be opened. Other -errno of wmk_read_traces_find(). The
- * caller frees *opened in any case.
+ * Find and open the traces, and lock their chunks. If a trace cannot be opened, the function calls `failed` with the
+ * error and its cause chain, and continues. -EINVAL: no trace could be opened. Other -errno of wmk_read_traces_find().
+ * The caller frees *opened in every case.
  */
 int wmk_read_open_traces(const char *const *paths, unsigned n_paths, void (*failed)(void *data, int err), void *data,
 			 struct wmk_read_opened *opened);
-/* Close the traces from number `from` on, and free the list. */
+/* Close the traces with the numbers from `from` to the last, and free the list. */
 void wmk_read_opened_free(struct wmk_read_opened *opened, uint32_t from);
 
 #endif

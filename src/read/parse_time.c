@@ -11,7 +11,7 @@
 
 #define NS_PER_S 1000000000
 
-/* Parse `least` to `most` digits; -1: another number of digits. */
+/* Parse `least` to `most` decimal digits; the result is -1 for any other number of digits. */
 static int64_t digits(const char **at, unsigned least, unsigned most)
 {
 	int64_t value = 0;
@@ -45,7 +45,7 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* Parse HH:MM[:SS[.N]] into `tm` and the nanoseconds. False: the text has another form. */
+/* Parse HH:MM[:SS[.N]] into `tm` and the nanoseconds. Returns false if the text does not have this form. */
 static bool take_clock(const char **at, struct tm *tm, int64_t *ns)
 {
 	int64_t hour = digits(at, 1, 2), minute = hour >= 0 && take(at, ':') ? digits(at, 2, 2) : -1, second = 0;
@@ -83,7 +83,7 @@ static bool take_seconds(const char **at, int64_t *ns)
 	return true;
 }
 
-/* The day of `near_ns` in broken-down time. */
+/* Convert the day of `near_ns` to broken-down time. */
 static void day_of(int64_t near_ns, bool gmt, struct tm *tm)
 {
 	time_t second = (time_t)(near_ns / NS_PER_S - (near_ns % NS_PER_S < 0));

@@ -10,10 +10,10 @@
  *                     └─ track_event           an instant, the begin or the end of a slice, or a counter's value, on
  *                                              its track; fields and contexts are debug annotations
  *
- * Contexts identify the thread of a record (thread_id.h); without such contexts, the record is on the track of its CPU.
- * For a scheduler record, the exporter also describes the track of the record's thread. If a fork or a state dump names
- * another thread, the exporter describes the track of this other thread. So the viewer knows the process of each
- * thread.
+ * Context fields identify the thread of a record (thread_id.h); without such fields, the record is on the track of its
+ * CPU. For a scheduler record, the exporter also writes a description of the track of the record's thread. If a record
+ * of a fork or of a state dump names another thread, the exporter also describes the track of the other thread. So the
+ * viewer can assign each thread to its process.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -126,8 +126,8 @@ static void put_scalar(struct wmk_proto *b, const struct wmk_ctf_item *item)
 }
 
 /*
- * An open structure or array, or an open choice (variant, optional). A choice is replaced by its content, and is not
- * encoded as a message.
+ * A structure, array, variant or optional field that is open in the walk. The exporter writes only the content of a
+ * variant or optional field, without a message for the field itself.
  */
 struct annotation_level {
 	size_t at;                 /* position of the message's length */
@@ -147,7 +147,7 @@ static bool is_choice(unsigned code)
 	return code == WMK_CTF_VARIANT || code == WMK_CTF_OPTIONAL;
 }
 
-/* Begin an annotation, with its name if it has one. */
+/* Begin an annotation, with its name if the item has a name. */
 static size_t begin_annotation(struct annotations *a, const char *name)
 {
 	const struct annotation_level *in = NULL;
@@ -163,7 +163,10 @@ static size_t begin_annotation(struct annotations *a, const char *name)
 	return at;
 }
 
-/* `name`: of the item; NULL: none. The root structure of a scope without a name is not encoded as a message. */
+/*
+ * `name` is the name of the item; NULL: the item has no name. The exporter writes no message for the root structure of
+ * a scope without a name.
+ */
 static void put_item(struct annotations *a, const struct wmk_ctf_item *item, const char *name, bool is_root)
 {
 	const bool is_container = item->op->code >= WMK_CTF_STRUCT,
@@ -191,8 +194,8 @@ static void put_item(struct annotations *a, const struct wmk_ctf_item *item, con
 }
 
 /*
- * Write a scope. Each field of the payload becomes an annotation of the event. Any other scope becomes one annotation
- * with members.
+ * Write a scope. Each field of the payload becomes an annotation of the event in the output. Every other scope becomes
+ * one annotation with members.
  */
 static int put_part(struct wmk_proto *b, struct wmk_read_stream *read, unsigned part)
 {
@@ -220,7 +223,8 @@ static int put_part(struct wmk_proto *b, struct wmk_read_stream *read, unsigned 
 enum { OF_PROCESS, OF_THREAD, OF_CPU };
 
 /*
- * Identifiers of processes, threads and CPUs. All identifiers are different, are not 0, and have the highest bit clear.
+ * Make the identifiers of processes, threads and CPUs. All identifiers are different and not 0, and their highest bit
+ * is clear.
  */
 static uint64_t uuid_of(unsigned kind, int64_t pid, int64_t tid)
 {
@@ -257,7 +261,8 @@ static void describe(struct wmk_proto *b, unsigned kind, const struct wmk_read_t
 }
 
 /*
- * Describe a track when it is new, and again when its name becomes known: some channels have no context for the name.
+ * Describe a track when it is new, and describe it again when its name becomes known, because some channels have no
+ * context field for the name.
  */
 static int met(struct wmk_read_table *tracks, struct wmk_proto *b, unsigned kind, const struct wmk_read_thread_id *who,
 	       uint64_t uuid, bool is_named)
@@ -273,9 +278,9 @@ static int met(struct wmk_read_table *tracks, struct wmk_proto *b, unsigned kind
 }
 
 /*
- * The track of a counter belongs to its process, if the process is known. The low 61 bits of the track's identifier are
- * a hash (FNV-1a) of name and process. The lowest bit is set, so that the hash is not 0. The identifiers of all other
- * tracks have one of the upper 3 bits set.
+ * The track of a counter belongs to the process of the record, if the process is known. The low 61 bits of the track's
+ * identifier are a hash (FNV-1a) of the counter's name and the process. The lowest bit of the identifier is set, so
+ * that the hash is not 0. The identifiers of all other kinds of tracks have one of the upper 3 bits set.
  */
 static int counter_track(struct wmk_read_track *line, struct wmk_proto *b, const struct wmk_read_drawing *drawing,
 			 uint64_t *uuid)
@@ -335,7 +340,7 @@ static int perfetto_packet(void *state, struct wmk_read_stream *read)
 	return wmk_proto_close(&b, put_part(&b, read, WMK_READ_OF_PACKET));
 }
 
-/* At the first record's time, both clocks have the same value. */
+/* At the time of the first record, both clocks have the same value. */
 static void put_clock(struct wmk_proto *b, uint64_t time)
 {
 	static const uint8_t ids[] = { CLOCK_REALTIME_ID, CLOCK_BOOTTIME_ID };
@@ -356,7 +361,7 @@ static void put_clock(struct wmk_proto *b, uint64_t time)
 	wmk_proto_end(b, packet);
 }
 
-/* The version of the kernel, if the trace has it. */
+/* Return the version of the kernel, if the trace contains the version. */
 static void put_system(struct wmk_proto *b, const struct wmk_read_tracks *whole)
 {
 	if (!whole->release[0])
@@ -371,7 +376,10 @@ static void put_system(struct wmk_proto *b, const struct wmk_read_tracks *whole)
 	wmk_proto_end(b, packet);
 }
 
-/* Write the event up to its annotations. `at`: the positions of the packet's length and of the event's length. */
+/*
+ * Write the part of the event that precedes its annotations. `at` receives the positions of the packet's length and of
+ * the event's length.
+ */
 static void begin_track_event(struct wmk_proto *b, const struct wmk_read_drawing *drawing, int64_t ns, uint64_t uuid,
 			      size_t at[2])
 {
@@ -411,7 +419,7 @@ static void put_value(struct wmk_proto *b, const struct wmk_ctf_item *value)
 	}
 }
 
-/* An event that shows its message as its name keeps the original name as an annotation. */
+/* If the viewer shows the message of an event as its name, the exporter writes the original name as an annotation. */
 static void put_event_name(struct wmk_proto *b, const struct wmk_read_drawing *drawing)
 {
 	const size_t at = wmk_proto_begin(b, EVENT_ANNOTATION);
@@ -421,7 +429,7 @@ static void put_event_name(struct wmk_proto *b, const struct wmk_read_drawing *d
 	wmk_proto_end(b, at);
 }
 
-/* Write the event. If inner spans lack their own ends, write these first. */
+/* Write the event. If inner spans have no ends of their own, write their ends before the event. */
 static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, const struct wmk_read_drawing *drawing,
 		     struct wmk_proto *b, int64_t ns, uint64_t uuid)
 {
@@ -448,7 +456,7 @@ static int put_event(struct wmk_read_track *line, struct wmk_read_stream *read, 
 	return err;
 }
 
-/* Times must not be negative: if the first record is before 1970, all times count from it. */
+/* Times must not be negative: if the first record is before 1970, all times are relative to its time. */
 static int64_t time_of(struct wmk_read_track *line, const struct wmk_read_stream *read)
 {
 	struct wmk_read_tracks *whole = line->whole;
@@ -460,7 +468,7 @@ static int64_t time_of(struct wmk_read_track *line, const struct wmk_read_stream
 	return ns < 0 ? 0 : ns;
 }
 
-/* Describe threads, so that the viewer knows their processes. */
+/* Describe threads, so that the viewer can assign them to their processes. */
 static int meet_threads(struct wmk_read_track *line, struct wmk_read_stream *read, bool is_ftrace, struct wmk_proto *b)
 {
 	struct wmk_read_thread_id other;
@@ -491,7 +499,7 @@ static int put_ftrace(struct wmk_read_track *line, struct wmk_read_stream *read,
 	return err;
 }
 
-/* Before the first record, write the clock snapshot and the system information. */
+/* Write the clock snapshot and the system information before the first record. */
 static void put_head(struct wmk_proto *b, const struct wmk_read_tracks *whole, int64_t ns)
 {
 	if (whole->has_first)
@@ -520,8 +528,8 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 		err = drawing.kind == WAYMARK_KIND_COUNTER ? counter_track(line, &b, &drawing, &uuid)
 							   : track_of(line, &b, &uuid);
 	/*
-	 * The description of the track remains written even if the record fails, because later records do not repeat
-	 * the description.
+	 * The output keeps the description of the track even if writing the record fails, because later records do not
+	 * repeat the description.
 	 */
 	if (err >= 0)
 		err = wmk_proto_close(&b, 0);
@@ -536,7 +544,7 @@ static int perfetto_record(void *state, struct wmk_read_stream *read, struct wmk
 	return err;
 }
 
-/* Use the kernel version of the first trace that has a kernel version. */
+/* Use the kernel version of the first trace that contains a kernel version. */
 static int perfetto_trace(void *state, const struct wmk_read_trace *trace)
 {
 	struct wmk_read_tracks *whole = state;

@@ -9,7 +9,7 @@
 #include "read/perfetto_ftrace.h"
 #include "read/record_scope.h"
 
-/* Field numbers; the prefix is the message. */
+/* Field numbers of protobuf messages; the prefix of a constant is the message. */
 enum { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, BUNDLE_LOST = 3 };
 enum { EVENT_TIME = 1, EVENT_TID = 2 };
 
@@ -17,7 +17,8 @@ enum { EVENT_TIME = 1, EVENT_TID = 2 };
 
 /*
  * fields[i] names the field of the record that is written as field i + 1 of the message. A '|' separates alternatives,
- * and the first has priority. A field without a name is not written. `needed`: bits of the fields that must exist.
+ * and the first has priority. A field without a name is not written to the message. `needed` has a bit for each field
+ * that must exist.
  */
 struct wmk_ftrace_kind {
 	const char *name;
@@ -42,7 +43,7 @@ static const struct wmk_ftrace_kind kinds[] = {
 
 enum { SWITCH_PREV = 2, SWITCH_NEXT = 6 };
 
-/* Records that describe a thread. Fields: its tid, its pid, its name. */
+/* Records that describe a thread. The fields of the record are the tid, the pid and the name of the other thread. */
 static const struct wmk_ftrace_kind forked = { "sched_process_fork", 0, BIT(1) | BIT(2),
 					       { "child_tid", "child_pid" } };
 static const struct wmk_ftrace_kind dumped = { "lttng_statedump_process_state", 0, BIT(1) | BIT(2),
@@ -80,7 +81,8 @@ static bool has_needed(const struct wmk_ftrace_kind *kind, const struct wmk_ctf_
 }
 
 /*
- * Read the fields of the record. If the record lacks a field, `op` of the field's item is NULL. Errors of ctf/decode.h.
+ * Read the fields of the record that the ftrace message needs. If the record lacks a field, `op` of the field's item is
+ * NULL. Errors of ctf/decode.h.
  */
 static int read_fields(const struct wmk_ftrace_kind *kind, struct wmk_read_stream *read,
 		       struct wmk_ctf_item items[FIELDS])

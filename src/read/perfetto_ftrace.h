@@ -6,8 +6,9 @@
  *     FtraceEventBundle ── cpu, lost_events
  *                       └─ event ── timestamp, pid (the thread that ran), sched_switch | sched_waking | ...
  *
- * Fields are found by their names: first the names of Waymark and LTTng, then the names of the kernel. A record is an
- * ftrace event if its CPU is known and it has all fields that the viewer needs. One thread. Internal to src/read.
+ * The exporter finds fields by their names: it first tries the names of Waymark and LTTng, then the names of the
+ * kernel. A record becomes an ftrace event if its CPU is known and it has all fields that the viewer needs. One thread.
+ * Internal to src/read.
  */
 #ifndef WMK_READ_PERFETTO_FTRACE_H
 #define WMK_READ_PERFETTO_FTRACE_H
@@ -17,10 +18,16 @@
 
 struct wmk_ftrace_kind;
 
-/* After WMK_READ_RECORD: the kind of the record. NULL: the record is not an ftrace event. */
+/*
+ * Return the kind of the record; the caller calls this function after WMK_READ_RECORD. The result is NULL if the record
+ * cannot become an ftrace event.
+ */
 const struct wmk_ftrace_kind *wmk_ftrace_kind_of(const struct wmk_read_stream *read,
 						 const struct wmk_read_thread_id *who);
-/* Write the fields of a bundle with the record. `line` has the thread of the record. Errors of ctf/decode.h. */
+/*
+ * Write the fields of an ftrace bundle that contains the record. `line` contains the thread of the record. Errors of
+ * ctf/decode.h.
+ */
 int wmk_ftrace_put(struct wmk_proto *b, const struct wmk_ftrace_kind *kind, struct wmk_read_stream *read,
 		   struct wmk_read_track *line, int64_t ns);
 /*

@@ -22,15 +22,15 @@
 
 #define FLUSH 65536u
 
-/* A trace, and how its lines are formatted. */
+/* A trace with the formatter of its lines. */
 struct opened {
 	struct wmk_read_trace *trace;
 	struct wmk_print_trace *print;
 };
 
 /*
- * The output state of a stream, stored in its `user`. A list links all structures of this type, so that the pipeline
- * can free them.
+ * The output state of a stream, which is stored in the stream's `user`. A list links all structures of this type, so
+ * that the pipeline can free them.
  */
 struct lines {
 	struct lines *next;
@@ -73,7 +73,7 @@ static int write_out(struct reading *r)
 	return 0;
 }
 
-/* Also write the lines that are held back for alignment. */
+/* Write all output, including the lines that wmk_print_end() has held back for alignment. */
 static int flush(struct reading *r)
 {
 	int err = wmk_print_end(r->print, &r->out);
@@ -104,7 +104,7 @@ static bool is_uncorrected(const struct wmk_read_pipeline_options *options)
 
 /* ── open traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Prepare the output of a trace. From here on, this file owns the trace, unless traces are followed. */
+/* Prepare the output of a trace. After this call, the pipeline owns the trace, unless traces are followed. */
 static int take_trace(void *data, struct wmk_read_trace *trace)
 {
 	struct reading *r = data;
@@ -133,7 +133,7 @@ static int take_trace(void *data, struct wmk_read_trace *trace)
 	return err;
 }
 
-/* Warn once if clocks may have different origins, which makes the order of the records unknown. */
+/* Warn once if clocks may have different origins, because the order of the records is then unknown. */
 static void report_clocks(const struct reading *r)
 {
 	struct wmk_read_clock_of first = { NULL, NULL };
@@ -236,7 +236,7 @@ static int open_live(struct reading *r, const char *const *paths, unsigned n_pat
 	return wmk_read_live_create(paths, n_paths, r->options->follow, &ops, &r->live);
 }
 
-/* Before a wait, write everything that was read. */
+/* Write all output before the pipeline waits for new data. */
 static int wait_live(struct reading *r)
 {
 	int err = flush(r);
@@ -248,7 +248,10 @@ static int wait_live(struct reading *r)
 
 /* ── selection of records ────────────────────────────────────────────────────────────────────────────── */
 
-/* When traces are followed, an unknown name in the filter is no error: the metadata may declare it later. */
+/*
+ * When traces are followed, an unknown name in the filter is not an error, because the metadata may declare the name
+ * later.
+ */
 static int tolerate_filter(struct reading *r, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -278,7 +281,7 @@ static int check_filter(struct reading *r)
 	return tolerate_filter(r, err);
 }
 
-/* Relative times count from the first record of the traces, even if it is not selected. */
+/* Relative times count from the first record of the traces, even if this record is not selected. */
 static void set_origin(struct reading *r)
 {
 	int64_t first;
@@ -327,7 +330,7 @@ static int lines_of(struct reading *r, struct wmk_read_stream *stream)
 	return err;
 }
 
-/* Report losses before the packet: first records, then whole packets, as babeltrace2 does. */
+/* Report the losses before the packet: first lost records, then lost packets, as in babeltrace2. */
 static int losses(struct reading *r, struct wmk_read_stream *stream)
 {
 	const struct wmk_read_packet *is = &stream->packet;
@@ -376,8 +379,8 @@ static int packet(struct reading *r, struct wmk_read_stream *stream)
 }
 
 /*
- * Format the packet's context before the first line of the packet: each line of the packet repeats the context. Without
- * a selected record in the packet, the context is not formatted.
+ * Format the packet context before the first line of the packet, because each line of the packet repeats the context.
+ * If no record of the packet is selected, the pipeline does not format the context.
  */
 static int make_packet(struct wmk_read_stream *stream, bool is_all)
 {
@@ -413,7 +416,7 @@ static void report_progress(struct reading *r)
 		r->options->progress(r->options->data, r->bytes, r->total, r->done->records);
 }
 
-/* Sum up the sizes of all stream files for progress reports. */
+/* Add up the sizes of all stream files, for progress reports. */
 static void measure(struct reading *r)
 {
 	for (uint32_t i = 0; r->options->progress && i < r->n_traces; i++)
@@ -429,7 +432,7 @@ static int wants(struct wmk_read_stream *stream)
 	return lines->filter ? wmk_read_filter_wants(lines->filter, &lines->head, stream) : 1;
 }
 
-/* In columns, the mark and the uncertainty are a cell of the row. */
+/* In the output style with columns, the mark and the uncertainty are a cell of the row. */
 static int set_uncertainty(struct reading *r, struct wmk_read_stream *stream)
 {
 	const bool is_row = r->options->print.style == WMK_PRINT_COLUMNS;
@@ -463,7 +466,7 @@ static int record(struct reading *r, struct wmk_read_stream *stream)
 	return err < 0 ? err : 1;
 }
 
-/* If only records of state dumps were read, explain why nothing is printed. */
+/* If the traces contain only records of state dumps, explain why nothing is printed. */
 static int report_hidden(struct reading *r)
 {
 	const uint64_t hidden = wmk_print_hidden(r->print);
@@ -522,7 +525,7 @@ static int print_all(struct reading *r)
 	return err < 0 ? err : report_hidden(r);
 }
 
-/* Print the counted messages. If an error has ended the reading, its cause chain is kept. */
+/* Print the counted messages. If an error has ended the pipeline, the function keeps the cause chain of the error. */
 static void report_rest(struct reading *r, int err)
 {
 	struct wmk_error_chain *chain = err < 0 ? wmk_error_take() : NULL;

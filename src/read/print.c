@@ -3,8 +3,8 @@
  * print.c - format records as text (see print.h): the prepared texts of a class, with the values of a record between
  * them.
  *
- * `p` is the position of the next byte. out->len changes only when the line is complete, so a failed line leaves
- * nothing in `out`.
+ * `p` is the position in the text where the next byte is written. out->len changes only when the line is complete, so a
+ * failed line leaves nothing in `out`.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static inline char *put_number(char *p, const struct wmk_print_op *op, unsigned 
 
 /*
  * Print a number that may need more than 64 bits. Binary digits, and the digits of a negative number, show all bits of
- * the type, so a small value may also need more than 64 bits.
+ * the type; a small value may therefore need more than 64 bits.
  */
 static char *put_wide(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
 		      const struct wmk_ctf_item *item)
@@ -76,7 +76,7 @@ static char *put_enum(struct wmk_print_text *out, char *p, const struct wmk_prin
 	return p + 2;
 }
 
-/* Print in parts, so that the function reserves only the room of one part at a time. */
+/* Print in parts, because the function then reserves memory for only one part at a time. */
 static char *put_string(struct wmk_print_text *out, char *p, const char *s, size_t len)
 {
 	do {
@@ -134,7 +134,7 @@ static char *put_blob(struct wmk_print_text *out, char *p, const char *s, size_t
 
 /* ── structures ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The open arrays, each with the index of its next element. */
+/* The arrays that are open in the walk, each with the index of its next element. */
 struct arrays {
 	uint64_t next[WMK_CTF_TYPE_DEPTH + 1];
 	unsigned depth;
@@ -154,7 +154,7 @@ static inline char *put_index(char *p, uint64_t index, const struct wmk_print_sc
 	return p + 4;
 }
 
-/* The text of an optional without a value: the record has no item between the optional's begin and end items. */
+/* The text for an optional field without a value: the walk has no item between the begin and end items of the field. */
 static const char none[] = "<none>";
 
 static inline char *put_end(struct wmk_print_text *out, char *p, const struct wmk_print_op *op, struct arrays *arrays,
@@ -182,7 +182,7 @@ static inline char *put_end(struct wmk_print_text *out, char *p, const struct wm
 	return p;
 }
 
-/* Print a value, or the begin of a structure, array, variant or optional. NULL with a cause chain. */
+/* Print a value, or the text at the start of a structure, array, variant or optional field. NULL with a cause chain. */
 static inline char *put_value(struct wmk_print_text *out, char *p, const struct wmk_print_op *op,
 			      const struct wmk_ctf_item *item, struct arrays *arrays, size_t *none_at)
 {
@@ -232,8 +232,8 @@ static inline char *put_value(struct wmk_print_text *out, char *p, const struct 
 }
 
 /*
- * Print a whole context or payload, which begins at walk->at. NULL with a cause chain; for errors of
- * ctf/decode.h, walk->err has the error instead.
+ * Print a whole context or payload, which begins at walk->at. On failure, the result is NULL with a cause chain; for an
+ * error of ctf/decode.h, walk->err has the error instead.
  */
 static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_print_scope *scope,
 		       struct wmk_ctf_walk *walk)
@@ -253,7 +253,7 @@ static char *put_scope(struct wmk_print_text *out, char *p, const struct wmk_pri
 				wmk_print_take(scope->thread, op->number, &item);
 			continue;
 		}
-		/* Make room for the text, an index, and a value of bounded size. */
+		/* Make room for the text before the operation, an index, and a value of bounded size. */
 		p = wmk_print_room(out, p, op->len + WMK_PRINT_PIECE + 2 * WMK_PRINT_NUMBER);
 		if (!p)
 			return NULL;
@@ -280,7 +280,7 @@ static inline bool is_columns(const struct wmk_print_stream *stream)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Add the trailer to the text of the packet's context, before its closing brace if it has one. */
+/* Add the trailer to the text of the packet context, before the closing brace if the text has a closing brace. */
 static char *put_trailer(struct wmk_print_text *text, char *p, const struct wmk_print_trailer *trailer)
 {
 	static const char position[] = ", ring_position=", cut[] = ", fields_cut=";
@@ -329,7 +329,7 @@ int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk,
 	return 0;
 }
 
-/* Get the prepared event class of a record; NULL with a cause chain. */
+/* Get the prepared event class of a record, or NULL with a cause chain. */
 static const struct wmk_print_event *event_of(struct wmk_print_stream *stream,
 					      const struct wmk_ctf_event_decoder *decoder)
 {
@@ -342,7 +342,7 @@ static const struct wmk_print_event *event_of(struct wmk_print_stream *stream,
 	return class->events[i];
 }
 
-/* Print the contexts and the payload. */
+/* Print the context fields and the payload of a record. */
 static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_print_class *class,
 			const struct wmk_print_event *event, struct wmk_ctf_record *record)
 {
@@ -363,7 +363,7 @@ static char *put_scopes(struct wmk_print_text *out, char *p, const struct wmk_pr
 	return p ? wmk_print_room(out, p, 1) : NULL;
 }
 
-/* Print the message of a text or a marker, before all braces, if the event has one. */
+/* Print the message of a text or a marker, if the event has a message, before the braces of all scopes. */
 static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
 			 struct wmk_print_text *out, char *p)
 {
@@ -381,7 +381,7 @@ static char *put_message(struct wmk_print_stream *stream, const struct wmk_ctf_b
 	return p ? mempcpy(p, ", ", 2) : NULL;
 }
 
-/* Append the suffix of the lines, and make room for the end of the line. */
+/* Append the suffix of the lines, and make room for the newline. */
 static char *put_suffix(struct wmk_print_text *out, char *p, const struct wmk_print *print)
 {
 	const struct wmk_print_text *suffix = print->suffix;
@@ -392,7 +392,10 @@ static char *put_suffix(struct wmk_print_text *out, char *p, const struct wmk_pr
 	return p ? mempcpy(p, suffix->text, suffix->len) : NULL;
 }
 
-/* The row of a record in columns. NULL with a cause chain, or with walk->err. */
+/*
+ * Write a record as a row, in the style with columns. On failure, the result is NULL with a cause chain, or with
+ * walk->err set.
+ */
 static char *put_fields(struct wmk_print_stream *stream, const struct wmk_print_event *event,
 			const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record, char *p)
 {
@@ -411,7 +414,7 @@ static char *put_fields(struct wmk_print_stream *stream, const struct wmk_print_
 			return NULL;
 		memcpy(p, " \"", 2);
 		p = put_string(text, p + 2, wmk_or_empty(message->text), message->len);
-		/* The message shows the values of the payload. */
+		/* The message contains the values of the payload. */
 		contexts = *event;
 		contexts.payload.program = NULL;
 		shown = print->options.all ? event : &contexts;

@@ -8,10 +8,10 @@
  *     └since the────┘ └CPU └thread──┘ └event────────┘   └contexts, payload────────────┘
  *      first record
  *
- * A column without any value is omitted. Records are held back until a screenful of them can be aligned: see
- * wmk_print_end(). A thread comes from the contexts vpid or pid, vtid or tid, and procname, else from the environment.
- * With `all`, the output also has the records of state dumps. With `all`, each line also shows the packet's context,
- * behind the fields. Lengths of arrays are not shown.
+ * A column without any value is omitted. The output holds lines back until a screenful of lines can be aligned: see
+ * wmk_print_end(). The thread of a record comes from the context fields vpid or pid, vtid or tid, and procname, or
+ * otherwise from the environment of the trace. With `all`, the output also contains the records of state dumps. With
+ * `all`, each line also contains the packet context, after the fields. The output does not show the lengths of arrays.
  *
  * WMK_PRINT_BABELTRACE: like babeltrace2 2.0 (its component sink.text.pretty, without colours)
  *
@@ -28,14 +28,15 @@
  *     wmk_print_record()  in the order of the lines
  *     fwrite(out.text, 1, out.len, file), out.len = 0     at any time
  *
- * Some text is the same for each record of an event class: names, separators, braces, quotes, labels. The print formats
- * this text once, as one piece before each operation of the decode program (ctf/decode.h). For each record, the print
- * formats only values, in one walk over the bytes of the record.
+ * Some text is the same for all records of an event class: names, separators, braces, quotes and labels of fields.
+ * struct wmk_print formats this text once, as one piece for each operation of the decode program (ctf/decode.h). For
+ * each record, only the values are formatted, in one walk over the bytes of the record.
  *
- * The line has the packet's context, the common and the specific context and the payload, in this order, without
- * headers. As in babeltrace2, the line omits fields with a role. In a packet's context, these are sizes, times, and
- * counts of losses and of packets. The line also omits integers that are values of a clock, unless they are a length or
- * a selector. If all members of a structure are omitted, the line also omits the structure. A structure that never had
+ * A line contains the packet context, the common context, the specific context and the payload, in this order, without
+ * headers. A line omits fields with a role, as in babeltrace2. In the packet context, the fields with a role are sizes,
+ * times, and counts of losses and of packets. A line also omits integers that are values of a clock, unless they are a
+ * length or a selector. If a line omits all members of a structure, it also omits the structure. A structure that never
+ * had
  * a member is shown as { }.
  *
  * Intended differences from babeltrace2:
@@ -44,14 +45,15 @@
  *   - a time before the clock's origin is always seconds with a sign; babeltrace2 later omits the sign;
  *   - a number as hostname and a text as vpid in the environment are shown.
  * babeltrace2 2.0 cannot read CTF 2. Values of CTF 2 are shown as follows: booleans true and false, flags as 0x1F,
- * absent values <none>, bytes { 0f a0 }. Texts in UTF-16 and UTF-32 become UTF-8.
+ * absent values <none>, bytes { 0f a0 }. Texts in UTF-16 and UTF-32 are converted to UTF-8.
  *
- * Text is bytes: bytes of a string beyond ASCII are copied unchanged. Names and strings come from the trace and are not
- * trusted. A line has at most `max` bytes (of struct wmk_print_text).
+ * Text is a sequence of bytes: bytes of a string beyond ASCII are copied unchanged. Names and strings come from the
+ * trace and are not trusted. A line has at most `max` bytes (member of struct wmk_print_text).
  *
- * Errors are -errno with a cause chain: -ENOMEM; -E2BIG, a line is too long; those of ctf/decode.h. After an error,
- * `out` is unchanged. The time from which the next delta counts is unchanged, too. One thread at a time uses a print
- * and its traces; prints are independent. The time zone is that of the process, by localtime_r().
+ * Errors are -errno with a cause chain: -ENOMEM, -E2BIG if a line is too long, and the errors of ctf/decode.h. After an
+ * error, `out` is unchanged. After an error, the time to which the next delta refers is unchanged. Only one thread at a
+ * time may use a struct wmk_print and its traces; different structures are independent. The time zone is the time zone
+ * of the process, as in localtime_r().
  */
 #ifndef WMK_READ_PRINT_H
 #define WMK_READ_PRINT_H
@@ -104,9 +106,10 @@ struct wmk_print_options {
 #define WMK_PRINT_OPTIONS { .names = WMK_PRINT_NAMES_DEFAULT, .fields = WMK_PRINT_FIELDS_DEFAULT }
 
 /*
- * Parse the values of babeltrace2's --names and --fields, separated by commas: only the named parts are shown; also
- * "all", "none". Names: payload (args, arg), context (ctx), header, scope. Fields: trace, trace:hostname, trace:domain,
- * trace:procname, trace:vpid, loglevel, emf. -EINVAL with a cause chain. Any thread.
+ * Parse the value of babeltrace2's option --names or --fields, which is "all", "none", or a list of the parts to show,
+ * separated by commas. The parts of --names are payload (args, arg), context (ctx), header and scope. The parts of
+ * --fields are trace, trace:hostname, trace:domain, trace:procname, trace:vpid, loglevel and emf. -EINVAL with a cause
+ * chain. Any thread.
  */
 int wmk_print_names(const char *words, uint8_t *names);
 int wmk_print_fields(const char *words, uint8_t *fields);
@@ -116,7 +119,8 @@ struct wmk_read_clock_points;      /* clock_points.h */
 #define WMK_PRINT_LINE_MAX (256u << 20)
 
 /*
- * Growing text; initialize it with zeros. The caller may read the text at any time, and may reduce `len` at any time.
+ * A growing text, which the caller initializes with zeros. The caller may read the text and may reduce `len` at any
+ * time.
  */
 struct wmk_print_text {
 	char *text;
@@ -131,42 +135,53 @@ int wmk_print_create(const struct wmk_print_options *options, struct wmk_print *
 /* Free the traces first. NULL: no effect. */
 void wmk_print_free(struct wmk_print *print);
 
-/* Append this text to each line, or NULL. The text may change between records. */
+/*
+ * Append the text `suffix` to each line; NULL: no suffix. The caller may change the text of the suffix between records.
+ */
 void wmk_print_set_suffix(struct wmk_print *print, const struct wmk_print_text *suffix);
 
 /*
- * `decoder` and its class must live as long as the trace. `name`: the name of the trace for WMK_PRINT_FIELD_TRACE and
- * wmk_print_lost(), or NULL. babeltrace2 uses the hostname, '/', and the path below the given path. `host`: the host of
- * the trace for WMK_PRINT_COLUMNS, or NULL.
+ * `decoder` and its class must exist as long as the trace. `name` is the name of the trace for WMK_PRINT_FIELD_TRACE
+ * and wmk_print_lost(), or NULL. babeltrace2 uses the hostname, '/', and the path below the given path. `host` is the
+ * host of the trace for WMK_PRINT_COLUMNS, or NULL.
  */
 int wmk_print_trace_add(struct wmk_print *print, const struct wmk_ctf_decoder *decoder, const char *name,
 			const char *host, struct wmk_print_trace **trace);
 /*
- * Show times corrected by these sync points, or NULL. The sync points must live as long as the trace. To be called
- * before the first stream.
+ * Correct the shown times by these sync points; NULL: no correction. The sync points must exist as long as the trace.
+ * The caller must call this function before it adds the first stream.
  */
 void wmk_print_trace_points(struct wmk_print_trace *trace, const struct wmk_read_clock_points *points);
 /* Free its streams first. NULL: no effect. */
 void wmk_print_trace_free(struct wmk_print_trace *trace);
 
-/* `decoder`: the decoder of a stream class of the trace. */
+/* `decoder` is the decoder of a stream class of the trace. */
 int wmk_print_stream_add(struct wmk_print_trace *trace, const struct wmk_ctf_stream_decoder *decoder,
 			 struct wmk_print_stream **stream);
 void wmk_print_stream_free(struct wmk_print_stream *stream);
 
 /*
- * Columns: print `mark` before the time of each line, until the next call of this function. `mark` may be empty, and
- * must live until the last line with `mark` is formatted.
+ * In the style with columns, print `mark` before the time of each line, until the next call of this function. `mark`
+ * may be empty, and must exist until the last line with this mark has been formatted.
  */
 void wmk_print_mark(struct wmk_print *print, const struct wmk_print_text *mark);
-/* Columns: the time in ns from which relative times count. The default is the time of the first record. */
+/*
+ * In the style with columns, set the time, in ns, to which relative times refer. The default is the time of the first
+ * record.
+ */
 void wmk_print_origin(struct wmk_print *print, int64_t ns);
-/* Columns: append the lines that are held back. To be called before any other output, before a wait, and at the end. */
+/*
+ * In the style with columns, append the lines that are held back. The caller must call this function before any other
+ * output, before a wait, and at the end.
+ */
 int wmk_print_end(struct wmk_print *print, struct wmk_print_text *out);
-/* Columns: the number of records that are not shown because they belong to a state dump; 0 if any record was shown. */
+/*
+ * In the style with columns, return the number of records that are not shown because they belong to a state dump; 0 if
+ * any record was shown.
+ */
 uint64_t wmk_print_hidden(const struct wmk_print *print);
 
-/* Values of the trailer of one of Waymark's packets, see ctf/writer.h. */
+/* The values in the trailer of a packet that Waymark wrote (ctf/writer.h). */
 struct wmk_print_trailer {
 	bool is_there;
 	uint64_t ring_position;
@@ -174,16 +189,16 @@ struct wmk_print_trailer {
 };
 
 /*
- * A packet of the stream begins. `walk` has passed the packet header and is at the packet's context; this function
- * moves it past the context. The text of the context is kept for the packet's records. `trailer` is shown in columns;
- * NULL: none.
+ * Start a packet of the stream. `walk` has passed the packet header and is at the packet context; this function moves
+ * the walk past the context. The function keeps the text of the context for the records of the packet. The output style
+ * with columns shows `trailer`; NULL: no trailer.
  */
 int wmk_print_packet(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk,
 		     const struct wmk_print_trailer *trailer);
 
 /*
- * Append one line, with '\n', to `out`. `record` is a result of wmk_ctf_record() with the stream's decoder, `in` its
- * bytes. The caller can print the same record in another line.
+ * Append the record to `out`, as one line with a newline. `record` is a result of wmk_ctf_record() with the stream's
+ * decoder; `in` contains the bytes of the record. The caller may print the same record again, as another line.
  */
 int wmk_print_record(struct wmk_print_stream *stream, const struct wmk_ctf_bytes *in, struct wmk_ctf_record *record,
 		     struct wmk_print_text *out);
@@ -205,9 +220,12 @@ struct wmk_print_loss {
 };
 
 /*
- * Append a warning, one line with '\n'. In columns:
+ * Append a warning as one line with a newline. The style with columns prints:
+ *
  *     3 records were lost between +0.000 000 029 and +0.000 000 031: stream "..."
- * Otherwise the warning that babeltrace2 prints on its standard error:
+ *
+ * The other style prints the warning that babeltrace2 prints on its standard error:
+ *
  *     WARNING: Tracer discarded 3 events between [22:13:20.000000029] and [...] in trace "..." (UUID: ...) within
  *     stream "..." (stream ...).
  */

@@ -6,8 +6,8 @@
  *     wmk_print_row_begin() ─► time, CPU, host │ print.c: fields, thread │ wmk_print_row_end() ─► thread, event
  *                                                                            └ a full block ─► wmk_print_end() ─► out
  *
- * The cells of all rows are in one text, in the order in which they were made. Each row stores the position, the length
- * and the display width of its cells.
+ * The cells of all rows are stored in one text, in the order in which they were formatted. Each row stores the
+ * position, the length and the display width of its cells.
  */
 #include <errno.h>
 
@@ -18,7 +18,7 @@
 #define BLOCK_MAX 65536u           /* bytes; then the block is complete, whatever its number of rows */
 #define THREAD_MAX 256u            /* bytes of a thread's name that are shown */
 
-/* Wider cells are shown completely, but do not widen their columns. */
+/* A wider cell is shown completely, but does not widen its column. */
 static const uint8_t width_max[WMK_PRINT_CELLS] = {
 	[WMK_PRINT_CELL_MARK] = 24, [WMK_PRINT_CELL_TIME] = 40, [WMK_PRINT_CELL_CPU] = 8, [WMK_PRINT_CELL_HOST] = 24,
 	[WMK_PRINT_CELL_THREAD] = 32, [WMK_PRINT_CELL_EVENT] = 40,
@@ -48,7 +48,10 @@ static bool is_in(const struct width_range *ranges, size_t n, uint32_t c)
 	return i < n && c >= ranges[i].from;
 }
 
-/* Not wcwidth(), so that the output does not depend on the locale. Bytes that are not UTF-8 have one column each. */
+/*
+ * The function does not call wcwidth(), because the output must not depend on the locale. Bytes that are not UTF-8 take
+ * one column each.
+ */
 uint32_t wmk_print_width(const char *s, size_t len)
 {
 	uint32_t width = 0;
@@ -107,7 +110,10 @@ static inline void cell_set(struct wmk_print_cell *cell, size_t at, size_t len, 
 	*cell = (struct wmk_print_cell){ .at = at, .len = len, .width = width };
 }
 
-/* Begin a row: time, CPU and host. Returns the position for the fields; NULL with a cause chain. */
+/*
+ * Begin a row with the cells of the time, the CPU and the host. Returns the position for the text of the fields; NULL
+ * with a cause chain.
+ */
 char *wmk_print_row_begin(struct wmk_print_stream *stream, uint64_t time)
 {
 	struct wmk_print *print = stream->trace->print;
@@ -162,7 +168,10 @@ static char *put_thread(const struct wmk_print_thread *thread, char *p)
 	return p;
 }
 
-/* End a row with its fields, which end at `p`. Appends the block to `out` if it is complete. */
+/*
+ * End a row; the text of its fields ends at `p`. The function appends the block of rows to `out` if the block is
+ * complete.
+ */
 int wmk_print_row_end(struct wmk_print_stream *stream, const struct wmk_print_event *event, char *p,
 		      struct wmk_print_text *out)
 {
@@ -203,7 +212,7 @@ int wmk_print_row_end(struct wmk_print_stream *stream, const struct wmk_print_ev
 
 /* ── blocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Columns grow and never shrink, so that the next screenful is aligned with this one. */
+/* Columns may become wider but never narrower, so that each screenful is aligned with the previous one. */
 static void widen(struct wmk_print_columns *columns)
 {
 	for (unsigned r = 0; r < columns->n_rows; r++)
@@ -294,8 +303,8 @@ static bool has_member(const struct wmk_ctf_program *program, const char *name)
 }
 
 /*
- * A context may have ids of the initial namespace and ids of the process's own namespace. The column shows the ids of
- * the initial namespace.
+ * A context may contain ids of the initial namespace and ids of the process's own namespace. The thread column shows
+ * the ids of the initial namespace.
  */
 unsigned wmk_print_taken(const struct wmk_ctf_program *program, const struct wmk_ctf_op *op)
 {
@@ -356,8 +365,8 @@ int wmk_print_cpu(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk)
 }
 
 /*
- * Set the host of the trace, and the process that the environment names. A record without a context for the thread
- * shows the process from the environment.
+ * Set the host of the trace, and the process that the environment of the trace names. For a record without a context
+ * field for the thread, the output shows the process from the environment of the trace.
  */
 int wmk_print_trace_columns(struct wmk_print_trace *trace, const char *name)
 {
@@ -391,7 +400,7 @@ int wmk_print_trace_columns(struct wmk_print_trace *trace, const char *name)
 	return 0;
 }
 
-/* State dumps of Waymark and of LTTng. */
+/* Return whether an event belongs to a state dump of Waymark or of LTTng. */
 bool wmk_print_is_statedump(const char *event)
 {
 	static const char kernel[] = "lttng_statedump_", user[] = "lttng_ust_statedump:";

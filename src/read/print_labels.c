@@ -2,17 +2,19 @@
 /*
  * print_labels.c - find the labels of an enumeration's values (see print_state.h).
  *
- * Usually no two labels share a value. Such labels are sorted by value, and a binary search finds the label. If ranges
- * overlap, a value shows each of its labels once, in the order of the labels' names in the metadata. The memory does
- * not depend on the amount of overlap, because hostile metadata could have thousands of labels for each value. A few
- * labels are searched linearly. Many labels form a tree: they are sorted by their begin, and the middle one of each
- * part is the parent of the halves beside it. Each label of the tree stores the greatest end in its subtree (`reach`):
+ * Usually, no two labels of an enumeration share a value. Labels that share no value are sorted by value, and a binary
+ * search finds the label. If ranges overlap, the output shows each label of a value once, in the order of the labels in
+ * the metadata. The required memory does not depend on the number of overlaps, because hostile metadata may contain
+ * thousands of labels for each value. If there are only a few labels, a linear search finds the labels of a value. If
+ * there are many labels, they are stored as a tree: the labels are sorted by the start of their ranges, and the middle
+ * label of each part is the parent of the halves on both sides. Each label of the tree stores the greatest end in its
+ * subtree (`reach`):
  *
  *     labels    1 ... 2   2 ... 9   4 ... 4   5 ... 7   8 ... 8        value 6: 4 ... 4, with 9, is the root;
  *     reach         2         9         9         7         8          2 ... 9, with 9, is above 1 ... 2, with 2, which
  *                                                                      ends before 6 and is skipped
  *
- * Overlapping or adjacent ranges of the same name are merged, so two ranges that match a value never have the same
+ * Overlapping or adjacent ranges with the same name are merged, so two ranges that match a value never have the same
  * name.
  */
 #include <errno.h>
@@ -88,7 +90,7 @@ static int give_ranks(const struct wmk_type *type, struct wmk_print_labels *labe
 }
 
 /* Write the texts of all labels, with quotes, one after the other. */
-/* Whether a label needs no quotes. */
+/* Return whether a label needs no quotes. */
 static bool is_word(const char *name)
 {
 	const size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/+-");
@@ -123,7 +125,7 @@ static int make_texts(const struct wmk_type *type, struct wmk_print_labels *labe
 	return 0;
 }
 
-/* Remove empty ranges, and merge overlapping ranges of the same name. */
+/* Remove empty ranges, and merge overlapping ranges with the same name. */
 static void join(struct wmk_print_labels *labels)
 {
 	struct wmk_print_label *all = labels->labels;
@@ -145,8 +147,8 @@ static void join(struct wmk_print_labels *labels)
 }
 
 /*
- * Set `reach` of the labels with an index of at least `low` and below `high`. Returns the greatest `reach` of these
- * labels. The range has at least one label. The recursion depth is the logarithm of the number of labels.
+ * Set `reach` of the labels with indexes from `low` to `high` - 1. Returns the greatest `reach` of the labels in this
+ * interval. The interval must contain at least one label. The recursion depth is the logarithm of the number of labels.
  */
 static uint64_t make_reach(struct wmk_print_labels *labels, uint32_t low, uint32_t high)
 {
@@ -161,7 +163,7 @@ static uint64_t make_reach(struct wmk_print_labels *labels, uint32_t low, uint32
 	return reach;
 }
 
-/* Sort the labels as the search requires. */
+/* Sort the labels in the order that the search requires. */
 static int put_in_order(struct wmk_print_labels *labels)
 {
 	join(labels);
@@ -205,8 +207,8 @@ static int labels_make(const struct wmk_type *type, bool is_signed, bool is_plai
 		labels->labels[i].from = (uint64_t)type->labels[i].from ^ labels->move;
 		labels->labels[i].to = (uint64_t)type->labels[i].to ^ labels->move;
 		/*
-		 * "(other)" is Waymark's label for all values without a label. An empty range matches no value, so such
-		 * values are shown as numbers, which have more information.
+		 * "(other)" is Waymark's label for all values without a label. The empty range of the label "(other)"
+		 * matches no value, so values without a label are shown as numbers, which contain more information.
 		 */
 		if (is_plain && strcmp(label_name(type, i), "(other)") == 0) {
 			labels->labels[i].from = 1;
@@ -272,7 +274,7 @@ static char *put_label(const struct wmk_print_labels *labels, const struct wmk_p
 	return p + label->len;
 }
 
-/* The last label that begins at or before the value; NULL: none. */
+/* Return the last label with a range that begins at or before the value; NULL: no such label. */
 static const struct wmk_print_label *find(const struct wmk_print_labels *labels, uint64_t value)
 {
 	uint32_t low = 0, high = labels->n;
@@ -289,7 +291,7 @@ static const struct wmk_print_label *find(const struct wmk_print_labels *labels,
 }
 
 /*
- * Search the labels with an index of at least `low` and below `high`. Append matching labels to `fits`, which has `n`
+ * Search the labels with indexes from `low` to `high` - 1. Append matching labels to `fits`, which already contains `n`
  * labels. Returns the new number of labels in `fits`.
  */
 static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, uint32_t high, uint64_t value,
@@ -311,7 +313,7 @@ static uint32_t find_fits(const struct wmk_print_labels *labels, uint32_t low, u
 	return n;
 }
 
-/* Print all labels that match the value, by rank; `shown`: some are already printed. */
+/* Print all labels that match the value, ordered by rank; `shown` is true if some of the labels are already printed. */
 static char *put_overlapping(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value,
 			     bool *shown)
 {

@@ -21,8 +21,8 @@ char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need)
 	char *text;
 
 	/*
-	 * The text of a packet is usually a few times as long as the packet. The text of overlapping labels can be much
-	 * longer than the packet, so the function checks the length of the line.
+	 * The text of a packet is usually only a few times longer than the packet. The text of overlapping labels can
+	 * be much longer than the packet, so the function checks the length of the line.
 	 */
 	if (need > max || used - out->len > max - need) {
 		wmk_error(-E2BIG, "the line of text is too long: the maximum is %zu bytes", max);
@@ -58,7 +58,7 @@ void wmk_print_text_free(struct wmk_print_text *text)
 	*text = (struct wmk_print_text){ .max = text->max };
 }
 
-/* Make room for `need` bytes after out->len; NULL after an error. */
+/* Make room for `need` bytes after out->len; the result is NULL after an error. */
 static char *words_room(struct wmk_print_words *words, size_t need)
 {
 	char *p;
@@ -165,7 +165,7 @@ static void add_what(struct wmk_print_words *words, const struct wmk_print_loss 
 	wmk_print_add(words, loss->count == 1 ? " " : "s ");
 }
 
-/* The text of a loss in columns, with times as in the lines. */
+/* Write the message about a loss for the style with columns, in which times have the same form as in the lines. */
 static void add_loss(struct wmk_print_words *words, struct wmk_print_stream *stream, const struct wmk_print_loss *loss)
 {
 	const char *what = loss->is_packets ? "packet" : "record";

@@ -22,7 +22,8 @@ struct scope_maker {
 };
 
 /*
- * Whether the field has a role that the reader uses. In CTF 1.8 only direct members of the packet's context have roles.
+ * Return whether the field has a role that the reader uses. In CTF 1.8, only direct members of the packet context have
+ * roles.
  */
 static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op *op, unsigned depth)
 {
@@ -34,8 +35,8 @@ static bool has_meaning(const struct scope_maker *maker, const struct wmk_ctf_op
 }
 
 /*
- * Whether the fields after an integer show its value: the length of an array or a text, or the selector of one of
- * Waymark's optional fields.
+ * Return whether other fields already show the value of an integer that is a length, or the selector of an optional
+ * field that Waymark wrote.
  */
 static bool is_implied(const struct scope_maker *maker, const struct wmk_ctf_op *op)
 {
@@ -53,7 +54,7 @@ static bool is_implied(const struct scope_maker *maker, const struct wmk_ctf_op 
 	       next->ref == op->save && strcmp(op->name + len - (sizeof(present) - 1), present) == 0;
 }
 
-/* Whether the operation or a part of it is shown. (WMK_CTF_TYPE_DEPTH bounds the depth.) */
+/* Return whether the output shows the operation or a part of the operation. (WMK_CTF_TYPE_DEPTH bounds the depth.) */
 static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 {
 	const struct wmk_ctf_op *ops = maker->program->ops, *op = &ops[at];
@@ -67,7 +68,7 @@ static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 			shown = !op->type->clock && !has_meaning(maker, op, depth) && !is_implied(maker, op);
 			break;
 		}
-		/* Show lengths and selectors, because other values cannot be understood without them. */
+		/* Show lengths and selectors, because a user cannot understand other values without them. */
 		shown = op->save || (!op->type->clock && !has_meaning(maker, op, depth));
 		break;
 	case WMK_CTF_STRUCT:
@@ -77,7 +78,7 @@ static bool find_shown(struct scope_maker *maker, uint32_t at, unsigned depth)
 		shown = op->code == WMK_CTF_STRUCT && ops[at + 1].code == WMK_CTF_END;
 		for (uint32_t i = at + 1; i < op->next && ops[i].code != WMK_CTF_END; i = ops[i].next)
 			shown |= find_shown(maker, i, depth + 1);
-		/* Any option that a record selects is shown. */
+		/* The output shows any option that a record selects. */
 		for (uint32_t i = at + 1; op->code == WMK_CTF_VARIANT && shown && ops[i].code != WMK_CTF_END;
 		     i = ops[i].next)
 			maker->shown[i] = true;
@@ -96,7 +97,7 @@ static uint64_t low_bits(unsigned n)
 	return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 }
 
-/* Negative numbers are shown as their bits, rounded up to whole digits. */
+/* The output shows a negative number as its bits, rounded up to whole digits. */
 static uint8_t number_form(const struct wmk_ctf_op *op, struct wmk_print_op *how)
 {
 	const unsigned width = op->width ? op->width : 64;
@@ -146,7 +147,7 @@ static int op_form(const struct wmk_ctf_op *op, struct wmk_print_trace *trace, s
 	}
 }
 
-/* The text before a value: a prefix, a bracket or a quote. */
+/* Return the text that precedes a value: a prefix, a bracket or a quote. */
 static const char *opening(const struct wmk_print_op *how)
 {
 	const uint8_t form = how->form == WMK_PRINT_WIDE ? how->number : how->form;
@@ -167,8 +168,8 @@ struct text_level {
 };
 
 /*
- * Format the same text for columns. Spaces separate members of the root. Commas separate all other members. (A packet
- * is shown as one structure.)
+ * Format the text before an operation for the style with columns. Members of the root structure are separated by
+ * spaces. Commas separate all other members. (A packet is shown as one structure.)
  */
 static int add_column_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
 			   struct wmk_print_words *words)
@@ -214,7 +215,7 @@ static int add_column_text(struct scope_maker *maker, struct wmk_print_scope *sc
 	return words->err;
 }
 
-/* Format the text before operation `at`, except for its index in an array. */
+/* Format the text that precedes operation `at`, except for its index in an array. */
 static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, struct text_level *in, uint32_t at,
 		    struct wmk_print_words *words)
 {
@@ -240,7 +241,7 @@ static int add_text(struct scope_maker *maker, struct wmk_print_scope *scope, st
 	return words->err;
 }
 
-/* The caller has added the begin of the root's text to `words`. */
+/* The caller has already added the text at the start of the root structure to `words`. */
 static int add_texts(struct scope_maker *maker, struct wmk_print_scope *scope, struct wmk_print_words *words)
 {
 	int (*const add)(struct scope_maker *, struct wmk_print_scope *, struct text_level *, uint32_t,
@@ -312,8 +313,8 @@ static int make_texts(struct wmk_print_trace *trace, struct scope_maker *maker, 
 }
 
 /*
- * `scope` is zeroed before the call. `first`: it is the first scope of the line. After a failure, `scope` has nothing
- * to free.
+ * The caller must zero `scope` before the call. `first` is true for the first scope of the line. After a failure,
+ * `scope` contains no memory that the caller must free.
  */
 static int scope_make(struct wmk_print_trace *trace, unsigned which, const struct wmk_ctf_program *program, bool first,
 		      struct wmk_print_scope *scope)
@@ -349,7 +350,7 @@ struct head {
 	bool any;                  /* a field was shown: ':' precedes the next one */
 };
 
-/* Begin a field; the caller adds the value. */
+/* Begin a field; the caller then adds the value of the field. */
 static void head_field(struct head *head, const char *name)
 {
 	if (head->comma)
@@ -363,7 +364,7 @@ static void head_field(struct head *head, const char *name)
 	head->any = true;
 }
 
-/* Find the last environment entry with this name, as other readers do; NULL: none. */
+/* Find the last environment entry with this name, as other readers do; NULL: no such entry. */
 const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class, const char *name)
 {
 	for (uint32_t i = class->n_env; i-- > 0;)

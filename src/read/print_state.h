@@ -20,9 +20,9 @@
 /* ── growing text ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Make room for `need` more bytes of an incomplete line. The line begins at out->len, which grows only when the line is
- * complete. `used` bytes of the text are in use. Returns the position after these `used` bytes; the text may have
- * moved. NULL with a cause chain.
+ * Make room for `need` more bytes of an incomplete line. The line begins at out->len; the printer increases out->len
+ * only after the line is complete. `used` is the number of bytes of the text that are in use. Returns the position
+ * after the `used` bytes; the function may have moved the text in memory. NULL with a cause chain.
  */
 char *wmk_print_grow(struct wmk_print_text *out, size_t used, size_t need);
 
@@ -43,11 +43,12 @@ static inline char *wmk_print_room(struct wmk_print_text *out, char *p, size_t n
 	return wmk_print_grow(out, used, need);
 }
 
-/* The error number of the latest function of this group that returned NULL. */
+/* Return the error number of the last failure of a function that makes room for text. */
 int wmk_print_error(void);
 
 /*
- * For texts that are formatted rarely: appends to `out`. After the first error, further calls have no effect.
+ * Functions with a struct wmk_print_words append texts that are formatted rarely to `out`. After the first error,
+ * further calls of these functions have no effect.
  */
 struct wmk_print_words {
 	struct wmk_print_text *out;
@@ -69,7 +70,7 @@ void wmk_print_add_unsigned(struct wmk_print_words *words, uint64_t number);
 
 /* ── time ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Conversion of a clock's values to ns since its origin, with the rounding of babeltrace2. */
+/* Converts a clock's values to ns since the origin of the clock, with the rounding of babeltrace2. */
 struct wmk_print_scale {
 	bool is_there;             /* false: the stream has no times */
 	bool is_ns, overflows;
@@ -79,9 +80,9 @@ struct wmk_print_scale {
 };
 
 void wmk_print_scale_make(struct wmk_print_scale *scale, const struct wmk_ctf_clock_class *clock);
-/* False: the result does not fit into 64 bits. */
+/* Returns false if the result does not fit into 64 bits. */
 bool wmk_print_scale_ns(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
-/* As wmk_print_scale_ns(), but the result is steady time, without the steps of real time. */
+/* Do the same as wmk_print_scale_ns(), but for steady time, which has no steps of real time. */
 bool wmk_print_scale_steady(const struct wmk_print_scale *scale, uint64_t value, int64_t *ns);
 
 #define WMK_PRINT_NONE UINT64_MAX
@@ -110,7 +111,10 @@ struct wmk_print_row {
 	struct wmk_print_cell cells[WMK_PRINT_CELLS];
 };
 
-/* The thread of the current record, if its contexts have it. `name` has `len` bytes in the packet. */
+/*
+ * The thread of the current record, if the record's context fields identify the thread. `name` points to `len` bytes in
+ * the packet.
+ */
 struct wmk_print_thread {
 	const char *name;
 	size_t len;
@@ -148,7 +152,10 @@ struct wmk_print {
 
 /* Prepare the texts around times. */
 void wmk_print_timestamp_prepare(struct wmk_print *print);
-/* Print a record's time and delta, with the text around them. The next delta counts from this record's time. */
+/*
+ * Print the time and the delta of a record, with the surrounding text. The next delta is relative to the time of this
+ * record.
+ */
 char *wmk_print_timestamp(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value);
 /* Print only a time. */
 char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_scale *scale, uint64_t value);
@@ -169,8 +176,9 @@ struct wmk_print_labels {
 	/* whether ranges overlap. A few overlapping `labels` are sorted by rank; all others are sorted by value */
 	bool overlap;
 	/*
-	 * For many labels that overlap. The labels form a tree (see print_labels.c). `reach` of a label is the greatest
-	 * `to` of the label and of all labels below it. `fits` has room for the labels that match.
+	 * For many labels that overlap. Overlapping labels form a tree (see print_labels.c). The member `reach` of a
+	 * label is the greatest `to` of the label and of all labels below it in the tree. The array `fits` has room for
+	 * all labels that match a value.
 	 */
 	uint64_t *reach;
 	const struct wmk_print_label **fits;
@@ -178,11 +186,14 @@ struct wmk_print_labels {
 	struct wmk_print_label labels[];
 };
 
-/* Get the labels of `type`, an ENUM, and add them if they are new. The table has each enumeration only once. */
+/*
+ * Get the labels of `type`, which is an ENUM, and add the labels to the table if they are new. The table contains each
+ * enumeration only once.
+ */
 int wmk_print_labels_of(struct wmk_read_table *table, const struct wmk_type *type, bool is_signed, bool is_plain,
 			const struct wmk_print_labels **labels);
 void wmk_print_labels_free(struct wmk_read_table *table);
-/* Print "A", "B" or <unknown> to `out` at `p`. NULL with a cause chain. */
+/* Print the labels of `value`, such as "A", "B", or <unknown>, to `out` at `p`. NULL with a cause chain. */
 char *wmk_print_labels_put(const struct wmk_print_labels *labels, struct wmk_print_text *out, char *p, uint64_t value);
 
 /* ── classes ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -221,7 +232,7 @@ enum wmk_print_taken {
 /* minimum number of readable bytes at `text`: short texts are copied with a constant size, by two loads */
 #define WMK_PRINT_PIECE 32u
 
-/* How the value of an operation is printed. */
+/* Describes how the value of an operation is printed. */
 struct wmk_print_op {
 	const char *text;          /* the text before the value: ", name = 0x" */
 	uint32_t len;
@@ -281,7 +292,7 @@ int wmk_print_class_make(struct wmk_print_trace *trace, const struct wmk_ctf_str
 void wmk_print_class_free(struct wmk_print_class *class);
 int wmk_print_event_make(struct wmk_print_trace *trace, const struct wmk_print_class *class,
 			 const struct wmk_ctf_event_decoder *decoder, struct wmk_print_event **event);
-/* Find the last environment entry with this name, as other readers do; NULL: none. */
+/* Find the last environment entry with this name, as other readers do; NULL: no such entry. */
 const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class, const char *name);
 
 /* ── rows (print_columns.c) ──────────────────────────────────────────────────────────────────────────── */
@@ -289,9 +300,9 @@ const struct wmk_ctf_env_entry *wmk_print_env(const struct wmk_ctf_class *class,
 char *wmk_print_row_begin(struct wmk_print_stream *stream, uint64_t time);
 int wmk_print_row_end(struct wmk_print_stream *stream, const struct wmk_print_event *event, char *p,
 		      struct wmk_print_text *out);
-/* The number of columns that `len` bytes of text have on a screen. */
+/* Return the number of screen columns that `len` bytes of text take. */
 uint32_t wmk_print_width(const char *s, size_t len);
-/* Whether a member of a context is shown in the column of threads: an enum wmk_print_taken, or 0. */
+/* Return the part of the thread column that shows a member of a context: an enum wmk_print_taken, or 0 for no part. */
 unsigned wmk_print_taken(const struct wmk_ctf_program *program, const struct wmk_ctf_op *op);
 void wmk_print_take(struct wmk_print_thread *thread, unsigned which, const struct wmk_ctf_item *item);
 int wmk_print_cpu(struct wmk_print_stream *stream, struct wmk_ctf_walk *walk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_time.c - format times and deltas (see print.h). The text of a second (local time, date) is computed once; each
- * record of that second adds its nanoseconds.
+ * print_time.c - format times and deltas (see print.h). The text of a second (local time, date) is formatted once, and
+ * each record in that second adds its nanoseconds.
  */
 #include <stdio.h>
 #include <time.h>
@@ -11,7 +11,10 @@
 #define NS 1000000000
 #define UNKNOWN "??:??:" "??.?????????"
 
-/* Clock values are converted to ns in floating point, as in babeltrace2; a clock that counts ns is exact. */
+/*
+ * Clock values are converted to ns in floating point, as in babeltrace2; the conversion is exact for a clock that
+ * counts ns.
+ */
 static bool cycles_ns(double freq, bool is_ns, uint64_t cycles, int64_t *ns)
 {
 	double value;
@@ -71,7 +74,7 @@ bool wmk_print_scale_steady(const struct wmk_print_scale *scale, uint64_t value,
 	return scale->points ? corrected_ns(scale->points, value, false, ns) : wmk_print_scale_ns(scale, value, ns);
 }
 
-/* The text has 16 bytes, so that a copy has a constant size. */
+/* The buffer has 16 bytes, so that each copy of the text has a constant size. */
 static void put_around(char text[16], unsigned *len, const char *s)
 {
 	memset(text, 0, 16);
@@ -100,7 +103,10 @@ static inline char *copy(char *p, const char *s)
 	return p + len;
 }
 
-/* The text of a second: the time and '.'. Seconds since 1970 if there is no local time, or if requested. */
+/*
+ * Format the time of a second, followed by '.'. The text contains the seconds since 1970 if local time is not
+ * available, or if the user requests seconds.
+ */
 static void make_second(struct wmk_print *print, int64_t second)
 {
 	const struct wmk_print_options *options = &print->options;
@@ -143,7 +149,7 @@ static char *put_ns(struct wmk_print *print, char *p, int64_t ns)
 	return wmk_print_nine(p + print->second_len, (uint32_t)rest);
 }
 
-/* Three digits with leading zeros, after a space. */
+/* Print three digits with leading zeros, after a space. */
 static inline char *put_three(char *p, uint64_t value)
 {
 	*p++ = ' ';
@@ -185,7 +191,8 @@ char *wmk_print_wall(struct wmk_print *print, char *p, const struct wmk_print_sc
 }
 
 /*
- * The first record has no delta. WMK_PRINT_NONE stands for a missing delta, as the greatest number does in babeltrace2.
+ * The first record has no delta. WMK_PRINT_NONE represents a missing delta; babeltrace2 uses the greatest number for
+ * this purpose.
  */
 static void go_on(struct wmk_print_last *last, uint64_t time)
 {
@@ -220,7 +227,10 @@ char *wmk_print_timestamp(struct wmk_print *print, char *p, const struct wmk_pri
 	} else if (cycles) {
 		p = wmk_print_wide_u64(p, last->delta, 12);
 	} else {
-		/* Where real time was set back, the difference is negative. The text before the delta ends with '+'. */
+		/*
+		 * If real time was set back between the two records, the difference is negative. In the text before the
+		 * delta, the last character is '+'.
+		 */
 		const bool is_back = scale->points && last->delta > INT64_MAX;
 		const uint64_t delta = is_back ? 0 - last->delta : last->delta;
 

@@ -8,12 +8,12 @@
 
 #include "read/trace.h"
 
-/* The order is that of the bytes in the file. */
+/* The scopes have the same order as their bytes in the file. */
 enum wmk_read_record_scope { WMK_READ_OF_PACKET, WMK_READ_COMMON, WMK_READ_CONTEXT, WMK_READ_PAYLOAD, WMK_READ_SCOPES };
 
 /*
- * The program of the packet's context, of the context of all events, of the event's own context, or of its fields.
- * `event` is used only for the event's own context and for its fields.
+ * Return the program of the packet context, the common context, the specific context or the payload. Only the specific
+ * context and the payload depend on `event`.
  */
 static inline const struct wmk_ctf_program *wmk_read_scope_program(const struct wmk_ctf_stream_decoder *stream,
 								  const struct wmk_ctf_event_decoder *event,
@@ -28,8 +28,8 @@ static inline const struct wmk_ctf_program *wmk_read_scope_program(const struct 
 }
 
 /*
- * Prepare the walk of `stream`'s record for a scope, and return the scope's program. The packet's scope is valid only
- * after WMK_READ_PACKET, the others only after WMK_READ_RECORD.
+ * Prepare the walk of the current record of `stream` for a scope, and return the program of the scope. The scope of the
+ * packet is valid only after WMK_READ_PACKET; the other scopes are valid only after WMK_READ_RECORD.
  */
 static inline const struct wmk_ctf_program *wmk_read_scope_begin(struct wmk_read_stream *stream, unsigned part)
 {

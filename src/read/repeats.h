@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeats.h - count repeated messages. The first message of a kind is printed at once, and the others are counted. At
- * the end, the last message of each kind is printed with the number of counted messages.
+ * repeats.h - count repeated messages. The caller prints the first message of each kind at once, and struct
+ * wmk_read_repeats counts the others. At the end, the last message of each kind is printed together with the number of
+ * counted messages.
  *
- * A message is the calling thread's error chain. Two messages are of one kind if they differ only in digits. One
+ * A message is the calling thread's error chain. Two messages are of the same kind if they differ only in digits. One
  * thread.
  */
 #ifndef WMK_READ_REPEATS_H
@@ -29,17 +30,17 @@ struct wmk_read_repeats {
 
 /*
  * Count a message. Messages are of the same kind if the object `of` is the same and `words` differ only in digits.
- * True: the message is the first of its kind, and the caller prints it. False: the message was counted, and the
- * thread's error chain is empty.
+ * Returns true if the message is the first of its kind; the caller then prints the message. Returns false if the
+ * message was counted; the error chain of the calling thread is then empty.
  */
 bool wmk_read_repeats_first(struct wmk_read_repeats *repeats, const void *of, const char *words);
 /*
- * Print the counted messages. For each message, the function makes the message the error chain of the calling thread,
- * calls `tell`, and clears the chain. NULL: print nothing. Afterwards no kind is known.
+ * Print the counted messages. For each message, the function stores the message as the error chain of the calling
+ * thread, calls `tell`, and clears the chain. NULL: print nothing. Afterwards no kind is known.
  */
 void wmk_read_repeats_end(struct wmk_read_repeats *repeats, void (*tell)(void *data, int err), void *data);
 /*
- * Report deviations of a trace's metadata from the specification, each once. (A followed trace is opened again when it
+ * Report each deviation of a trace's metadata from the specification once. (A followed trace is opened again when it
  * grows.)
  */
 void wmk_read_repeats_warnings(struct wmk_read_repeats *seen, const struct wmk_read_trace *trace,

@@ -14,9 +14,10 @@
 #include "read/trace.h"
 
 /*
- * Go to the packet before the packet that the index finds. The reader checks that this packet ends before the begin of
- * the selection, and so detects a wrong index. Times rise, so the check also covers all earlier packets. The previous
- * entry is trusted only for the losses before the packet. These losses precede the selection.
+ * Go to the packet that precedes the packet that the index finds. The reader checks that this packet ends before the
+ * start of the selection; if not, the index is wrong. The times of packets do not decrease, so the check also covers
+ * all packets before this packet. The reader uses the previous entry of the index only for the losses before the
+ * packet. These losses precede the selection.
  */
 void wmk_read_seek(struct wmk_read_stream *s)
 {

@@ -17,7 +17,7 @@ struct span_name {
 	size_t len;
 };
 
-/* A thread with spans, or a CPU with the spans of threads that are drawn on its track. */
+/* The open spans of a thread, or of all threads that are drawn on the track of a CPU. */
 struct wmk_read_open {
 	struct wmk_read_slot slot;
 	struct span_name *names;        /* the outermost first */
@@ -41,7 +41,7 @@ static struct wmk_read_open *known_thread(const struct wmk_read_spans *spans, co
 	return wmk_read_table_find(&spans->threads, (uint64_t)pid_of(who), (uint64_t)tid_of(who));
 }
 
-/* Find or add the thread, with room for one more span. NULL: no memory. */
+/* Find or add the thread, and reserve memory for one more span. NULL: no memory. */
 static struct wmk_read_open *thread_of(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who)
 {
 	struct wmk_read_open *thread =
@@ -65,7 +65,7 @@ static bool is_number(const struct wmk_ctf_item *item)
 	return !item->is_end && item->op->code <= WMK_CTF_ENUM;
 }
 
-/* A counter's value is its first field, if that is a number. */
+/* The value of a counter is the first field of the record, if this field is a number. */
 static int counter(struct wmk_read_stream *stream, struct wmk_read_drawing *drawing)
 {
 	const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, WMK_READ_PAYLOAD);
@@ -81,7 +81,9 @@ static int counter(struct wmk_read_stream *stream, struct wmk_read_drawing *draw
 	return program->n_ops ? walk->err : 0;
 }
 
-/* Kernel events of a system call begin and end a span with the name of the call. */
+/*
+ * The kernel events for the entry and the exit of a system call begin and end a span with the name of the system call.
+ */
 static unsigned call_of(const char **name)
 {
 	static const char entry[] = "syscall_entry_", leave[] = "syscall_exit_";

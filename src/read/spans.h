@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * spans.h - classify a record for a timeline: an instant, the begin or the end of a span of its thread, or the value of
- * a counter. The event class declares the kind (schema.h, wmk_kind_uri()). System calls in records of the kernel are
- * spans. The open spans of each thread are kept here.
+ * a counter. The event class declares the kind of the event (schema.h, wmk_kind_uri()). System calls in kernel records
+ * are treated as spans. This structure keeps the open spans of each thread.
  *
  *     wmk_read_spans_classify()  uses the open spans ─► the form draws the record
  *                                ─► wmk_read_spans_drawn()  updates them
  *
- * Records may be lost. An end closes the innermost open span of its name. An end also closes all spans inside the span
- * that it closes, because the ends of the inner spans are missing. An end without an open span is an instant. A span
- * without an end stays open. Without a context for the thread, records and their spans are on the track of the CPU. One
- * thread.
+ * Records may be lost. An end event closes the innermost open span with the same name. The end event also closes all
+ * spans inside the closed span, because the ends of the inner spans are missing. An end event without an open span
+ * becomes an instant event. A span without an end event stays open. Without a context field for the thread, records and
+ * their spans are on the track of the CPU. One thread.
  */
 #ifndef WMK_READ_SPANS_H
 #define WMK_READ_SPANS_H
@@ -39,10 +39,10 @@ struct wmk_read_drawing {
 /* Valid after WMK_READ_RECORD and wmk_read_thread_id_of_record(). -ENOMEM, errors of ctf/decode.h. */
 int wmk_read_spans_classify(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 			    struct wmk_read_stream *stream, struct wmk_read_drawing *drawing);
-/* The name of an open span of the thread. `depth` 0: the innermost span. The name is not NUL-terminated. */
+/* Return the name of an open span of the thread. `depth` 0: the innermost span. The name is not NUL-terminated. */
 const char *wmk_read_spans_name(const struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 				unsigned depth, size_t *len);
-/* The record has been drawn: update the open spans. */
+/* Update the open spans after the exporter has drawn the record. */
 void wmk_read_spans_drawn(struct wmk_read_spans *spans, const struct wmk_read_thread_id *who,
 			  const struct wmk_read_drawing *drawing);
 void wmk_read_spans_begin(struct wmk_read_spans *spans);

@@ -17,13 +17,13 @@
 #include "read/stacks.h"
 #include "schema/schema.h"
 
-/* A child of a node: node, name. */
+/* A child of a node; its key consists of the node and the name. */
 struct stack_child {
 	struct wmk_read_slot slot;
 	uint32_t node;
 };
 
-/* The position of a thread: process, thread. */
+/* The position of a thread; its key consists of the process and the thread. */
 struct stack_position {
 	struct wmk_read_slot slot;
 	uint32_t node;                 /* 0: in no stack */
@@ -32,7 +32,7 @@ struct stack_position {
 	int64_t since;
 };
 
-/* What a record does to the stack of its thread. */
+/* Describes how a record changes the stack of its thread. */
 struct stack_step {
 	bool is_begin;
 	const char *prefix, *name;     /* of the frame */
@@ -61,7 +61,10 @@ static void free_name(void *data)
 	free(name);
 }
 
-/* Find or add the number of a name. Characters that the format reserves are replaced. -ENOMEM. */
+/*
+ * Find a name or add it, and return its number. The function replaces characters that the output format reserves.
+ * -ENOMEM.
+ */
 static int number_of(struct wmk_read_stacks *stacks, const char *prefix, const char *text, int len,
 		     uint32_t *number)
 {
@@ -88,7 +91,7 @@ static int number_of(struct wmk_read_stacks *stacks, const char *prefix, const c
 	return 0;
 }
 
-/* Find or add the child of `parent` with this name. -ENOMEM. */
+/* Find or add the child of the node `parent` with this name. -ENOMEM. */
 static int child_of(struct wmk_read_stacks *stacks, uint32_t parent, uint32_t name, uint32_t *node)
 {
 	struct stack_child *child = wmk_read_table_add(&stacks->children, parent, name);
@@ -113,7 +116,7 @@ static int child_of(struct wmk_read_stacks *stacks, uint32_t parent, uint32_t na
 
 /* ── steps ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The name of the system call, from the name of the event. */
+/* Return the name of the system call, which is a part of the name of the event. */
 static bool is_call(const char *event, const char *prefix, struct stack_step *step)
 {
 	const size_t len = strlen(prefix);
@@ -142,7 +145,7 @@ static bool step_of(const struct wmk_ctf_event_class *class, struct stack_step *
 	return step->is_begin || is_call(name, "syscall_exit_", step);
 }
 
-/* The time since the previous record of the thread belongs to its position. */
+/* The time since the previous record of the thread belongs to the current position of the thread. */
 static void account(struct wmk_read_stacks *stacks, struct stack_position *thread, int64_t now)
 {
 	if (thread->epoch != stacks->epoch) {
@@ -257,7 +260,7 @@ int wmk_read_stacks_add(struct wmk_read_stacks *stacks, const char *const *frame
 	return err;
 }
 
-/* Write the names from the root to the node. */
+/* Write the names of the nodes from the root to the given node. */
 static void put_stack(const struct wmk_read_stacks *stacks, struct wmk_json_writer *w, uint32_t node)
 {
 	uint32_t path[WMK_READ_STACK_MAX + 1], n = 0;

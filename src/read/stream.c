@@ -6,9 +6,9 @@
  *     window          [ buffer      ]          buffer_at, len
  *     decoding         ^ from ^ next_at   in bits of the packet
  *
- * The decoder gets the address of the packet's first byte, which may precede the window, and the window's end. If a
- * record exceeds the window, the window moves to the record's begin. If the window begins at the record already, the
- * window grows.
+ * The decoder receives the address of the packet's first byte, which may precede the window, and the end of the window.
+ * If a record exceeds the window, the window moves to the start of the record. If the window already begins at the
+ * record, the window grows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include "read/trace.h"
 #include "read/window.h"
 
-/* An attribute of functions that are not called for each record. */
+/* The attribute of functions that are called rarely. */
 #define RARE __attribute__((noinline, cold))
 
 int wmk_read_stream_open(const struct wmk_read_trace *trace, const char *file, struct wmk_read_stream **stream)
@@ -104,7 +104,10 @@ static void hear(struct wmk_read_stream *s, struct said *said, unsigned role, ui
 	}
 }
 
-/* Take the values of a structure by their roles. The elements of the array with the UUID's role are its bytes. */
+/*
+ * Read the values of a structure that have a role. If an array has the role of the UUID, its elements are the bytes of
+ * the UUID.
+ */
 static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *program, struct said *said)
 {
 	struct wmk_ctf_walk *walk = &s->record.walk;
@@ -134,7 +137,7 @@ static int listen_to(struct wmk_read_stream *s, const struct wmk_ctf_program *pr
 #define OF_ANOTHER "the packet belongs to another trace: its UUID differs from the metadata's"
 
 /*
- * babeltrace2 reads packets of CTF 1.8 with another UUID. So the reader reports a CTF 1.8 packet with another UUID as
+ * babeltrace2 reads packets of CTF 1.8 with another UUID. The reader reports a CTF 1.8 packet with another UUID as
  * damage, and still reads the packet.
  */
 static bool is_of_another(const struct wmk_read_stream *s, const struct said *said)
@@ -157,7 +160,7 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 		if (said->has_class ? decoder->streams[i].class->id != said->class
 				    : decoder->n_streams > 1 && decoder->streams[i].class->id)
 			continue;
-		/* A file is one stream, and a stream has one class: readers rely on that. */
+		/* A file contains one stream, and a stream has one class: other readers rely on this rule. */
 		if (s->n_packets && s->decoder != &decoder->streams[i])
 			return damage(s, -EPROTO, s->packet.at,
 				      "the packet has another stream class than the packets before it");
@@ -170,7 +173,9 @@ static int choose_class(struct wmk_read_stream *s, const struct said *said)
 	return damage(s, -EPROTO, s->packet.at, words);
 }
 
-/* Read header and context, as far as the window holds them. -ENODATA: the window lacks a part. */
+/*
+ * Read the packet header and the packet context, as far as they are in the window. -ENODATA: the window lacks a part.
+ */
 static int read_head(struct wmk_read_stream *s, struct said *said)
 {
 	int err;
@@ -212,7 +217,7 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 	    packet->content < packet->records_at) {
 		char words[160];
 
-		/* The position of the next packet is unknown. */
+		/* The sizes are invalid, so the position of the next packet is unknown. */
 		packet->size = 0;
 		snprintf(words, sizeof(words),
 			 "invalid sizes: a packet of %" PRIu64 " bits with a content of %" PRIu64
@@ -227,9 +232,9 @@ static int measure(struct wmk_read_stream *s, const struct said *said)
 }
 
 /*
- * Each packet stores the values of the loss counters at the end of the packet. The increase of the counters since the
- * previous packet is the loss between the ends of both packets. The counters of the first packet include all losses
- * before its end.
+ * Each packet contains the values of the loss counters at the end of the packet. The increase of the counters since the
+ * previous packet is the number of losses between the ends of both packets. The counters in the first packet include
+ * all losses before the end of the packet.
  */
 static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -237,7 +242,7 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 	const bool is_first = !s->n_packets;
 
 	s->lost_from = is_first || !before->has_end ? now->begin : before->end;
-	/* The counter of the first packet does not show how many losses belong to this stream. */
+	/* The counter in the first packet does not show how many of the losses belong to this stream. */
 	s->lost = !now->has_lost ? 0
 		  : !is_first    ? now->lost - (before->lost > now->lost ? 0 : before->lost)
 		  : now->lost    ? WMK_READ_LOST_UNKNOWN
@@ -248,14 +253,14 @@ static void count_lost(struct wmk_read_stream *s, const struct wmk_read_packet *
 }
 
 /*
- * Find impossible times of a packet. The reader first returns the begin of the packet, then reports impossible times,
- * and then reads the packet.
+ * Find out whether the times of a packet are impossible. The reader first returns the start of the packet, then reports
+ * impossible times, and then reads the records.
  */
 static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
 	const struct wmk_read_packet *now = &s->packet;
 
-	/* A packet that a crash has left open has no end time. */
+	/* A packet that was open when its writer crashed has no end time. */
 	if (now->has_begin && now->has_end && now->end && now->end < now->begin)
 		return "the packet ends before it begins";
 	if (now->has_begin && s->n_packets &&
@@ -265,8 +270,8 @@ static const char *wrong_times(const struct wmk_read_stream *s, const struct wmk
 }
 
 /*
- * Begin the packet at packet.at. 1: it has begun; 0: the file ends before it; WMK_READ_LATER: a growing file ends
- * before it or within it.
+ * Start the packet at position packet.at. 1: it has begun; 0: the file ends before it; WMK_READ_LATER: a growing file
+ * ends before it or within it.
  */
 static int begin_packet(struct wmk_read_stream *s)
 {
@@ -309,7 +314,7 @@ static int begin_packet(struct wmk_read_stream *s)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Go to the end of the packet, even if records remain. */
+/* Go to the end of the packet, even if the packet has further records. */
 static void pass_packet(struct wmk_read_stream *s)
 {
 	s->in_packet = false;
@@ -317,7 +322,7 @@ static void pass_packet(struct wmk_read_stream *s)
 	s->has_ended = s->packet.is_cut || !s->packet.size;
 }
 
-/* As pass_packet(). Returns 0, or -ENODATA if the file ends within the packet. */
+/* As pass_packet(). Returns 0, or -ENODATA if the file ends before the end of the packet. */
 static RARE int leave_packet(struct wmk_read_stream *s)
 {
 	const uint64_t at = s->packet.at;
@@ -326,7 +331,7 @@ static RARE int leave_packet(struct wmk_read_stream *s)
 	return s->packet.is_cut ? damage(s, -ENODATA, at, "the file ends before this packet does") : 0;
 }
 
-/* Find the value that exceeds the packet, by a walk over the record, and report it. */
+/* Walk over the record to find the value that exceeds the packet, and report this value. */
 static RARE int explain(struct wmk_read_stream *s)
 {
 	const struct wmk_ctf_record *record = &s->record;
@@ -346,7 +351,7 @@ static RARE int explain(struct wmk_read_stream *s)
 			;
 		op = walk->err < 0 ? &walk->ops[walk->op] : NULL;
 	}
-	/* An element has no name: use the name of the array. */
+	/* An element of an array has no name, so the message contains the name of the array. */
 	for (uint32_t depth = walk->depth; op && !op->name && depth-- > 0;)
 		op = &walk->ops[walk->levels[depth].op];
 	if (!op || !op->name)
@@ -362,8 +367,8 @@ static RARE int explain(struct wmk_read_stream *s)
 }
 
 /*
- * The record at next_at could not be decoded: read more of the file, and retry. Returns like wmk_ctf_record(), or
- * damage with a cause chain.
+ * Read more of the file and decode the record at next_at again, because the first attempt failed. The function returns
+ * the same results as wmk_ctf_record(), or damage with a cause chain.
  */
 static RARE int have_more(struct wmk_read_stream *s, int err)
 {
@@ -386,8 +391,8 @@ static RARE int have_more(struct wmk_read_stream *s, int err)
 }
 
 /*
- * Report that time goes back, once. The next call returns the record. Later times are compared with the time of this
- * record.
+ * Report once that the time of a record is earlier than the time of the previous record. The next call of
+ * wmk_read_stream_next() returns the record itself. The reader compares later times with the time of this record.
  */
 static RARE int go_back_in_time(struct wmk_read_stream *s)
 {
@@ -417,7 +422,7 @@ static inline int next_record(struct wmk_read_stream *s)
 	return 1;
 }
 
-/* Report damage that concerns the whole packet; the reader still reads the packet afterwards. */
+/* Report damage of the packet as a whole; the reader still reads the records of the packet. */
 static RARE int tell_wrong(struct wmk_read_stream *s)
 {
 	const char *words = s->wrong;
@@ -433,8 +438,8 @@ static RARE int tell_wrong(struct wmk_read_stream *s)
 }
 
 /*
- * Continue with `got`, the result of next_record(), to the next selected record. Returns WMK_READ_RECORD; 0: the packet
- * has ended; negative: damage.
+ * Start with `got`, which is a result of next_record(), and continue to the next selected record. Returns
+ * WMK_READ_RECORD, 0 at the end of the packet, or a negative value on damage.
  */
 static int wanted_record(struct wmk_read_stream *s, int got)
 {
@@ -454,7 +459,7 @@ static int wanted_record(struct wmk_read_stream *s, int got)
 	return got;
 }
 
-/* The next step within a packet. Returns like wanted_record(). */
+/* Continue the current packet by one step. Returns like wanted_record(). */
 static int in_packet(struct wmk_read_stream *s)
 {
 	if (s->wrong || s->is_index_wrong)
@@ -464,8 +469,8 @@ static int in_packet(struct wmk_read_stream *s)
 }
 
 /*
- * The frame after the packet `before` is damaged or has no packet: continue with the next frame. The number of packets
- * in the skipped frame is unknown, so the index can no longer be used.
+ * If the frame after the packet `before` is damaged or contains no packet, continue with the next frame. The number of
+ * packets in the skipped frame is unknown, so the reader no longer uses the index.
  */
 static RARE void skip_frame(struct wmk_read_stream *s, const struct wmk_read_packet *before)
 {
@@ -475,7 +480,10 @@ static RARE void skip_frame(struct wmk_read_stream *s, const struct wmk_read_pac
 	wmk_read_index_close(&s->index);
 }
 
-/* The next step between packets. WMK_READ_PACKET, WMK_READ_LATER; 0: nothing yet, or the end; negative: damage. */
+/*
+ * The next step between packets. Returns WMK_READ_PACKET, WMK_READ_LATER, 0 for no result yet or the end, or a negative
+ * value on damage.
+ */
 static RARE int between_packets(struct wmk_read_stream *s)
 {
 	const bool is_sought = s->is_sought;
@@ -522,9 +530,9 @@ static RARE int between_packets(struct wmk_read_stream *s)
 		return 0;
 	}
 	/*
-	 * The packet that the index has chosen does not end before the selection. The index is wrong, or the index
-	 * search has treated an unknown end time as an early end time. So the reader may also need packets before the
-	 * chosen packet.
+	 * If the packet that the index has chosen does not end before the selection, the search must go back. The index
+	 * is wrong, or the index contains an unknown end time that the search has treated as an early time. The reader
+	 * may then also need packets before the chosen packet.
 	 */
 	if (is_sought) {
 		wmk_read_seek_back(s);
@@ -538,7 +546,7 @@ static RARE int between_packets(struct wmk_read_stream *s)
 	return WMK_READ_PACKET;
 }
 
-/* The general case: the last call may have returned no record, or the reader must report damage. */
+/* The code below also handles a last call that returned no record, and damage that the reader must report. */
 static RARE int next_of_any(struct wmk_read_stream *s)
 {
 	int got;

@@ -11,7 +11,7 @@
 #include "read/record_scope.h"
 #include "read/symbolizer.h"
 
-/* The last three names are fields of kernel events; the others are contexts. */
+/* The last three names are fields of kernel events; the other names are context fields. */
 static const char *const fields[] = { "ip", "callstack_user", "callstack_kernel", "function", "location", "call_site" };
 
 static const char *field_of(const char *name)

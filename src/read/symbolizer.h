@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer.h - functions and lines of the addresses in a record. src/symbols finds them. Addresses are in the
- * contexts `ip`, `callstack_user`, `callstack_kernel`, and in the fields `function`, `location`, `call_site` of kernel
- * events.
+ * symbolizer.h - functions and lines of the addresses in a record. src/symbols finds them. Addresses are in the context
+ * fields `ip`, `callstack_user` and `callstack_kernel`, and in the fields `function`, `location` and `call_site` of
+ * kernel events.
  *
  *     record ──wmk_read_addresses()──► addresses ──find()──► frames ──wmk_read_symbols_set()──► text
  */
@@ -24,7 +24,10 @@ struct wmk_read_frame {
 
 struct wmk_read_symbolizer {
 	void *data;
-	/* The functions at an address of a process (-1: unknown) at this time, the innermost first. 0: unknown. */
+	/*
+	 * Find the functions at an address of a process at the time `ns`, the innermost function first; -1 is an
+	 * unknown process. 0: unknown.
+	 */
 	unsigned (*find)(void *data, int64_t pid, int64_t ns, uint64_t address, struct wmk_read_frame *frames,
 			 unsigned max);
 };
@@ -42,14 +45,18 @@ struct wmk_read_addresses {
 	unsigned n;
 };
 
-/* After WMK_READ_RECORD: the addresses in the record. Errors of ctf/decode.h. */
+/* Get the addresses in the record; the caller calls this function after WMK_READ_RECORD. Errors of ctf/decode.h. */
 int wmk_read_addresses(struct wmk_read_stream *stream, struct wmk_read_addresses *addresses);
-/* Format a frame: "function+0x1c (file.c:42)". Returns the length. */
+/* Format a stack frame, such as "function+0x1c (file.c:42)". Returns the length. */
 size_t wmk_read_frame_text(const struct wmk_read_frame *frame, char *buf, size_t size);
 /*
- * After WMK_READ_RECORD: set `text` to the symbols of the record: "  # ip: inner (a.c:3) < outer+0x1c (a.c:9)". With
- * `is_json`, to a member: ,"symbols":{"ip":["inner (a.c:3)","outer+0x1c (a.c:9)"]}. Without symbols, the text is
- * empty. Sets stream->symbols. A `symbolizer` of NULL has no effect. -ENOMEM; errors of ctf/decode.h.
+ * Set `text` to the symbols of the record: "  # ip: inner (a.c:3) < outer+0x1c (a.c:9)". The caller calls this function
+ * after WMK_READ_RECORD. With `is_json`, the text is a JSON member:
+ *
+ *     ,"symbols":{"ip":["inner (a.c:3)","outer+0x1c (a.c:9)"]}
+ *
+ * If the record has no symbols, the text is empty. Sets stream->symbols. If `symbolizer` is NULL, the function has no
+ * effect. -ENOMEM; errors of ctf/decode.h.
  */
 int wmk_read_symbols_set(const struct wmk_read_symbolizer *symbolizer, struct wmk_read_stream *stream, bool is_json,
 			 struct wmk_print_text *text);

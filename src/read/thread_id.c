@@ -15,7 +15,7 @@ static bool is_one(const char *name, const char *one, const char *other)
 	return name && (!strcmp(name, one) || !strcmp(name, other));
 }
 
-/* Take the CPU from the packet, and everything else from the record. */
+/* Get the CPU from the packet, and all other members from the record. */
 static void take(struct wmk_read_thread_id *who, const struct wmk_ctf_item *item, bool is_packet)
 {
 	const char *name = item->op->name;

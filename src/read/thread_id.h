@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_id.h - identify the thread of a record, for forms that draw one track per thread. Process, thread and name
- * come from the record's contexts, the CPU from the packet. Contexts are recognized by the names that tracers use: vpid
- * or pid, vtid or tid, procname or comm.
+ * thread_id.h - identify the thread of a record, for forms that draw one track per thread. The process, the thread and
+ * its name come from the context fields of the record; the CPU comes from the packet. The reader recognizes context
+ * fields by the names that tracers use: vpid or pid, vtid or tid, procname or comm.
  */
 #ifndef WMK_READ_THREAD_ID_H
 #define WMK_READ_THREAD_ID_H
@@ -18,16 +18,17 @@ struct wmk_read_thread_id {
 	char name[64];             /* "": unknown */
 };
 
-/* After WMK_READ_PACKET: sets the CPU, and resets the thread. */
+/* Set the CPU, and reset the thread; the caller calls this function after WMK_READ_PACKET. */
 int wmk_read_thread_id_of_packet(struct wmk_read_thread_id *who, struct wmk_read_stream *stream);
 /*
- * After WMK_READ_RECORD: sets the thread. If only the process or only the thread is known, its number is used for both.
+ * After WMK_READ_RECORD: sets the thread. If only the process or only the thread is known, the function uses the same
+ * number for both.
  */
 int wmk_read_thread_id_of_record(struct wmk_read_thread_id *who, struct wmk_read_stream *stream);
 
-/* Format the name of the CPU's track. Returns the length. */
+/* Format the name of the track of the CPU. Returns the length. */
 size_t wmk_read_cpu_track_name(const struct wmk_read_thread_id *who, char *buf, size_t size);
-/* The length of the provider in "provider:name"; 0: the name has no provider. */
+/* Return the length of the provider in "provider:name"; 0: the name has no provider. */
 size_t wmk_read_provider_len(const char *event_name);
 
 #endif

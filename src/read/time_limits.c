@@ -15,8 +15,8 @@ int wmk_read_limits_first(const struct wmk_read_merge *merge, const struct wmk_r
 }
 
 /*
- * Get the time that supplies the date for a time of day: the time of the first record. If a followed trace has no
- * record yet, the current time supplies the date.
+ * Get the time that determines the day for a time of day: the time of the first record. If a followed trace has no
+ * record yet, the current time determines this day.
  */
 static int64_t first_time(const struct wmk_read_merge *merge, const struct wmk_read_live *live)
 {

@@ -24,7 +24,7 @@
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Read a whole file; *number is its inode number. */
+/* Read a complete file; *number becomes its inode number. */
 static int read_file(int dir, const char *name, const char *path, char **bytes, size_t *len, uint64_t *number)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
@@ -100,8 +100,8 @@ static DIR *open_again(int dir)
 /* ── one trace ───────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The size of a compressed file's content. If the frame table of the file is damaged, the function returns `size`,
- * because the caller uses the result only for progress.
+ * Return the size of the content of a compressed file. If the frame table of the file is damaged, the function returns
+ * `size`, because the caller needs the result only for progress reports.
  */
 static uint64_t content_size(const struct wmk_read_trace *trace, const char *file, uint64_t size)
 {
@@ -134,7 +134,7 @@ static int measure_streams(struct wmk_read_trace *trace)
 	return 0;
 }
 
-/* Stream files are regular files, except hidden ones and the metadata (CTF 1.8.3, section 3). */
+/* Stream files are the regular files of the directory, except hidden files and the metadata (CTF 1.8.3, section 3). */
 int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files)
 {
 	DIR *dir = open_again(trace->dir);
@@ -199,7 +199,7 @@ static int read_metadata(struct wmk_read_trace *trace)
 	return err < 0 ? err : wmk_ctf_compile(trace->class, name, &trace->decoder);
 }
 
-/* Damaged sync points do not prevent reading. */
+/* Damaged sync points do not prevent a reader from reading the trace. */
 static int read_points(struct wmk_read_trace *trace)
 {
 	int err = wmk_read_clock_points_open(trace->dir, wmk_read_trace_clock(trace), &trace->points);
@@ -210,7 +210,7 @@ static int read_points(struct wmk_read_trace *trace)
 	return 0;
 }
 
-/* Use the name that babeltrace2 uses. */
+/* Make the name of a trace that babeltrace2 would show. */
 static int give_name(struct wmk_read_trace *trace, const char *given)
 {
 	const struct wmk_ctf_class *class = trace->class;
@@ -225,7 +225,9 @@ static int give_name(struct wmk_read_trace *trace, const char *given)
 	trace->is_given = strncmp(trace->path, given, len) != 0 || !trace->path[len];
 	if (!trace->is_given)
 		below = trace->path + len + (trace->path[len] == '/');
-	/* Two machines can have the same host name, so prefer HOST, the name of the machine at the relay. */
+	/*
+	 * Two machines may have the same host name, so the function prefers HOST, the name of the machine at the relay.
+	 */
 	if (wmk_read_relay_head(trace->dir, &head))
 		host_name = head.host;
 	trace->host = host_name ? strdup(host_name) : host ? strdup(host) : NULL;
@@ -253,8 +255,8 @@ int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_tra
 	if (t->dir < 0)
 		err = wmk_error(-errno, "cannot open the directory '%.240s'", path);
 	/*
-	 * Measure the streams before reading the metadata: the metadata then declares all events up to the measured
-	 * sizes, even while the trace is being written.
+	 * Measure the streams before reading the metadata, so that the metadata declares all events up to the measured
+	 * sizes, even while a writer adds events.
 	 */
 	t->is_written = err >= 0 && wmk_read_is_written(t->dir);
 	if (err >= 0)
@@ -352,8 +354,8 @@ void wmk_read_trace_close(struct wmk_read_trace *trace)
 /* ── find traces ─────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * `depth`: number of directories from the path of the user down to `dir`. A rotation begins a new trace with empty
- * metadata. Below the path of the user, the reader ignores a trace with empty metadata.
+ * `depth` is the number of directories from the user's path down to `dir`. A rotation begins a new trace with empty
+ * metadata. Below the user's path, the reader ignores a trace with empty metadata.
  */
 static bool has_metadata(int dir, unsigned depth)
 {
@@ -374,7 +376,7 @@ static bool is_listed(const char *name, bool closing)
 	return name[0] != '.' || (closing && wmk_chunk_name_parse(name + 1, &number, &end));
 }
 
-/* The sorted names of the directories in `dir`. */
+/* List the names of the directories in `dir`, in sorted order. */
 static int list_dirs(int dir, const char *path, bool closing, struct wmk_read_paths *names)
 {
 	DIR *again = open_again(dir);
@@ -412,7 +414,7 @@ static int find(int dir, const char *path, unsigned depth, bool closing, struct 
 		size_t len = strlen(path);
 		char *below;
 
-		/* Skip a directory that cannot be read or has been removed. */
+		/* Skip a directory that the reader cannot read or that was removed. */
 		if (child < 0)
 			continue;
 		if (asprintf(&below, "%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", names.paths[i]) < 0)
@@ -430,7 +432,10 @@ static int find(int dir, const char *path, unsigned depth, bool closing, struct 
 static int find_at(const char *path, bool closing, struct wmk_read_paths *found)
 {
 	const uint32_t before = found->n;
-	/* The lock keeps retention from deleting a closed chunk meanwhile, and reports a chunk that is deleted. */
+	/*
+	 * The lock prevents retention from deleting a closed chunk; wmk_chunk_lock() fails if the chunk was already
+	 * deleted.
+	 */
 	int lock, err = wmk_chunk_lock(path, &lock), dir;
 
 	if (err < 0)

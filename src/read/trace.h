@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - read a trace on disk: a directory with `metadata` and stream files. Its streams are read packet by packet
- * and merged by time with those of other traces.
+ * trace.h - read a trace on disk: a directory with `metadata` and stream files. The reader reads the streams of a trace
+ * packet by packet and merges them by time with the streams of other traces.
  *
  *     wmk_read_traces_find()    directories with a metadata file at or below the given paths
  *     wmk_read_trace_open()     metadata ─► classes ─► decode programs; the names of the stream files
  *     wmk_read_stream_next()    one stream: window of a packet ─► record, record, ..., next packet
  *     wmk_read_merge_next()     all streams by time (merge.h)
  *
- * Each stream needs memory for one window: 64 KiB, or the size of its largest record. The size of the file does not
- * matter. pread() fills the window instead of mmap(): if a file is truncated meanwhile, the result is an error, not
- * SIGBUS.
+ * Each stream needs memory for one window, which has 64 KiB or the size of the largest record. The required memory does
+ * not depend on the size of the file. pread() fills the window instead of mmap(): if a file is truncated meanwhile, the
+ * result is an error, not SIGBUS.
  *
- * Compressed stream files (ctf/frame_table.h) are read in the same way; the frame with the window is in memory as well.
- * All positions are those of the decompressed stream.
+ * Compressed stream files (ctf/frame_table.h) are read in the same way; the decompressed frame of the window is also in
+ * memory. All positions in a compressed file refer to the decompressed stream.
  *
- * Damage does not end the reading: wmk_read_stream_next() returns a negative errno with a cause chain that names file
- * and byte. The next call continues after the damage. If the position of the next packet is unknown, the next call
- * returns the end of the stream.
+ * The reader continues after damage: wmk_read_stream_next() returns a negative errno with a cause chain that names the
+ * file and the byte. The next call of wmk_read_stream_next() continues after the damage. If the position of the next
+ * packet is unknown, the next call returns WMK_READ_END.
  *
- * If a trace is being written, the reader reads each stream up to the size that its file had when the trace was opened.
- * In a trace that is being written, an incomplete packet at the end of a stream is not damage. The streams of a
- * followed trace (live.h) do not end: at times, a stream only has no more data (growing_file.c).
+ * If a trace is being written, the reader reads each stream up to the size of its file at the time when the trace was
+ * opened. In a trace that is being written, an incomplete packet at the end of a stream is not damage. The streams of a
+ * followed trace (live.h) do not end; a stream may only lack further data for the moment (growing_file.c).
  *
- * Errors are -errno with a cause chain. An open trace is immutable; a stream is used by one thread.
+ * Errors are -errno with a cause chain. An open trace is immutable; each stream is used by only one thread.
  */
 #ifndef WMK_READ_TRACE_H
 #define WMK_READ_TRACE_H
@@ -66,20 +66,20 @@ struct wmk_read_trace {
 };
 
 /*
- * `given`: the path that the user gave; `path` is equal to `given` or is below `given`. Only the name of the trace
- * depends on `given`. -ENOENT: no metadata file.
+ * `given` is the user's path; `path` is equal to `given` or is below `given`. Only the name of the trace depends on the
+ * user's path `given`. -ENOENT: no metadata file.
  */
 int wmk_read_trace_open(const char *path, const char *given, struct wmk_read_trace **trace);
 /*
- * As wmk_read_trace_open(), but lock the chunk of the trace until the trace is closed. Retention does not delete a
- * locked chunk. -ESTALE: retention has already deleted the chunk.
+ * Do the same as wmk_read_trace_open(), and lock the chunk of the trace until the trace is closed. Retention does not
+ * delete a locked chunk. -ESTALE: retention has already deleted the chunk.
  */
 int wmk_read_trace_open_locked(const char *path, const char *given, struct wmk_read_trace **trace);
 void wmk_read_trace_close(struct wmk_read_trace *trace);
 /*
- * Get the next damage that concerns the whole trace. Either the end of the metadata is missing, or sync points are
- * damaged. If sync points are damaged, the reader uses only the sync points before the damage. True: the thread's cause
- * chain describes the damage. False: no damage is left.
+ * Get the next damage that affects the trace as a whole. Such damage is either a missing end of the metadata or damaged
+ * sync points. If sync points are damaged, the reader uses only the sync points before the damage. Returns true if the
+ * cause chain of the calling thread describes such damage. False: no damage is left.
  */
 bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
 /*
@@ -88,19 +88,26 @@ bool wmk_read_trace_take_damage(struct wmk_read_trace *trace);
  */
 int wmk_read_trace_copy_points(const struct wmk_read_trace *trace, int to);
 /*
- * Replace the sync points (NULL: none). The caller owns `points` and `clock_id`, which must live as long as the trace.
+ * Replace the sync points of the trace (NULL: no sync points). The caller owns `points` and `clock_id`, which must
+ * exist as long as the trace.
  */
 void wmk_read_trace_share_points(struct wmk_read_trace *trace, struct wmk_read_clock_points *points,
 				 const char *clock_id);
-/* Times are computed only from the metadata, as in other readers. To be called before any stream is opened. */
+/*
+ * Compute times only from the metadata, as other readers do. The caller must call this function before it opens a
+ * stream.
+ */
 void wmk_read_trace_drop_points(struct wmk_read_trace *trace);
 
 /*
- * Whether the trace in this directory is being written. Waymark's writers lock the metadata while they run; writers of
- * other tracers do not.
+ * Return whether a writer is writing the trace in this directory. Writers of Waymark lock the metadata file while they
+ * run; writers of other tracers do not lock it.
  */
 bool wmk_read_is_written(int dir);
-/* Whether the metadata has changed since the trace was opened. The caller can then open the trace again. */
+/*
+ * Return whether the metadata has changed after the trace was opened. If the metadata has changed, the caller can open
+ * the trace again.
+ */
 bool wmk_read_trace_has_grown(const struct wmk_read_trace *trace);
 
 /* A growing list of paths. */
@@ -110,20 +117,21 @@ struct wmk_read_paths {
 };
 
 /*
- * Append the directories at and below `path` that have a metadata file, sorted by name. Symbolic links below `path` are
- * not followed. Hidden directories and those below a trace are not searched. -ENOENT: no such path, or no trace at or
- * below the path.
+ * Append the directories at and below `path` that contain a metadata file, sorted by name. The function does not follow
+ * symbolic links below `path`. The function searches neither hidden directories nor directories below a trace. -ENOENT:
+ * no such path, or no trace at or below the path.
  */
 int wmk_read_traces_find(const char *path, struct wmk_read_paths *found);
 /* As wmk_read_traces_find(), but also the traces of a chunk that a rotation closes now: in archives/.NAME. */
 int wmk_read_traces_find_closing(const char *path, struct wmk_read_paths *found);
 /*
- * Fill an empty list with the sorted names of a trace's present stream files. `empty_too`: also files without a byte.
+ * Fill an empty list with the sorted names of the stream files that a trace has now. If `empty_too` is true, the list
+ * also contains empty files.
  */
 int wmk_read_trace_files(const struct wmk_read_trace *trace, bool empty_too, struct wmk_read_paths *files);
 void wmk_read_paths_free(struct wmk_read_paths *paths);
 
-/* Values of a packet's header and context. */
+/* The values in the header and the context of a packet. */
 struct wmk_read_packet {
 	uint64_t at;               /* position in the file, in bytes */
 	uint64_t size;             /* bytes; the rest of the file if the trace does not declare it */
@@ -140,15 +148,15 @@ struct wmk_read_packet {
 #define WMK_READ_LOST_UNKNOWN UINT64_MAX
 
 /*
- * Meaning of the end of the file, and of an incomplete packet at the end. FIXED: the end of the stream; an incomplete
- * packet is damage. SO_FAR: the trace is being written, so the end of the file or an incomplete packet is the end of
- * the stream. LIVE: more data will follow.
+ * How the reader interprets the end of the file, and an incomplete packet at the end. FIXED: the end of the file is the
+ * end of the stream, and an incomplete packet is damage. SO_FAR: a writer is writing the trace, so the end of the file
+ * or an incomplete packet is the end of the stream. LIVE: more data will follow.
  */
 enum wmk_read_growth { WMK_READ_FIXED, WMK_READ_SO_FAR, WMK_READ_LIVE };
 
 /*
- * Conversion of a clock's values to ns: the parts that are the same for all values. With sync points, the result is
- * steady time (clock_points.h).
+ * The parts of the conversion of a clock's values to ns that are the same for all values. With sync points, the result
+ * of the conversion is steady time (clock_points.h).
  */
 struct wmk_read_scale {
 	bool is_there, is_ns;      /* there is a clock; one unit is 1 ns: exact */
@@ -195,7 +203,8 @@ struct wmk_read_stream {
 	bool is_back;              /* the last damage was the time of a record; the next call returns this record */
 	uint64_t n_packets;
 	/*
-	 * Losses between the end of the previous packet and the end of this packet, from the counters of both packets.
+	 * The losses between the end of the previous packet and the end of this packet, computed from the counters of
+	 * both packets.
 	 */
 	uint64_t lost, lost_packets; /* records (WMK_READ_LOST_UNKNOWN: unknown, possibly none), packets */
 	/* clock value: the end of the previous packet or, if that end is unknown, the begin of this packet */
@@ -219,13 +228,14 @@ void wmk_read_stream_close(struct wmk_read_stream *stream);
 enum { WMK_READ_END, WMK_READ_PACKET, WMK_READ_RECORD, WMK_READ_LATER };
 
 /*
- * WMK_READ_PACKET: the next packet has begun. stream->packet describes it, stream->lost the losses before it. The
- * packet's context is in stream->bytes at packet.context_at. The record's walk has the registers for the packet's
- * context. WMK_READ_RECORD: stream->record is the next record. WMK_READ_END: the end. WMK_READ_LATER: a LIVE stream has
- * no complete packet up to its limit; the caller calls again later. Negative: damage, see above.
+ * WMK_READ_PACKET: the reader has started the next packet. stream->packet describes it, stream->lost the losses before
+ * it. The packet context is in stream->bytes at packet.context_at. The walk of the record has the registers for the
+ * packet context. WMK_READ_RECORD: stream->record is the next record. WMK_READ_END: the end. WMK_READ_LATER: a LIVE
+ * stream has no complete packet before its limit; the caller calls the function again later. Negative: damage, see
+ * above.
  */
 int wmk_read_stream_next(struct wmk_read_stream *stream);
-/* After WMK_READ_PACKET: leave out the records of the packet. */
+/* Skip the records of the current packet; the caller calls this function after WMK_READ_PACKET. */
 static inline void wmk_read_stream_leave_packet(struct wmk_read_stream *stream)
 {
 	stream->next_at = stream->packet.content;
@@ -234,42 +244,44 @@ static inline void wmk_read_stream_leave_packet(struct wmk_read_stream *stream)
 /* ── streams that grow (growing_file.c) ──────────────────────────────────────────────────────────────────────── */
 
 /*
- * After WMK_READ_LATER, and before the first call: set the limit to the present end of the file. 1: there is more data;
- * 0: there is not; negative: the file was truncated, and the stream has ended.
+ * Set the limit to the present end of the file; the caller calls this function after WMK_READ_LATER and before the
+ * first wmk_read_stream_next(). 1: there is more data; 0: there is not; negative: the file was truncated, and the
+ * stream has ended.
  */
 int wmk_read_stream_poll(struct wmk_read_stream *stream);
 /*
- * After WMK_READ_LATER: continue with the declarations of `trace`, the same trace opened again. `file` is the name of
- * the stream's file, and must live as long as the stream. `user` becomes NULL. -EPROTO: the trace no longer has the
- * stream's class; nothing has changed.
+ * Continue with the declarations of `trace`, which is the same trace, opened again; the caller calls this function
+ * after WMK_READ_LATER. `file` is the name of the stream's file, and must exist as long as the stream. `user` becomes
+ * NULL. -EPROTO: the trace no longer has the stream's class; nothing has changed.
  */
 int wmk_read_stream_move(struct wmk_read_stream *stream, const struct wmk_read_trace *trace, const char *file);
-/* For stream.c: get the end of the file, or the limit if that is less. */
+/* Get the end of the file or the limit, if the limit is less; stream.c calls this function. */
 int wmk_read_stream_end(const struct wmk_read_stream *stream, uint64_t *end);
 /*
- * For stream.c: no further packet has begun yet, so restore the state after the packet `before`. Returns
- * WMK_READ_LATER.
+ * Restore the state after the packet `before`, because the next packet is not in the file yet; stream.c calls this
+ * function. Returns WMK_READ_LATER.
  */
 int wmk_read_stream_later(struct wmk_read_stream *stream, const struct wmk_read_packet *before);
 
 /* ── search by the index (seek.c), for stream.c ──────────────────────────────────────────────────────── */
 
 /*
- * Called after a packet that ends before `from`. The index finds the first packet that ends at or after `from`. The
- * stream continues with the packet before the packet found. Only the first call has an effect.
+ * The reader calls this function after a packet that ends before `from`. The index finds the first packet that ends at
+ * or after `from`. The stream continues one packet before the packet that the index finds. Only the first call of the
+ * function has an effect.
  */
 void wmk_read_seek(struct wmk_read_stream *stream);
-/* The index led to a wrong place: continue where the search began, without the index. */
+/* After the index has led to a wrong packet, continue without the index at the packet where the search began. */
 void wmk_read_seek_back(struct wmk_read_stream *stream);
-/* Whether the index contradicts the packet that has begun. If so, closes the index. */
+/* Return whether the index contradicts the packet that the reader has started. If so, closes the index. */
 bool wmk_read_seek_is_wrong(struct wmk_read_stream *stream);
-/* After all packets: close the index. Returns 0; -EPROTO: the index has more packets. */
+/* Close the index after the last packet. Returns 0, or -EPROTO if the index has more packets than the file. */
 int wmk_read_seek_end(struct wmk_read_stream *stream);
 
 /*
  * Find a clock of this trace with an unknown relation to `first`, the first clock of all traces (initially { NULL, NULL
  * }). Two clocks are related if both are absolute or if they have the same uuid (CTF 1.8.3, section 8). LTTng's clocks
- * count as absolute, because they count from 1970 without a declaration. False: no such clock.
+ * count as absolute, because LTTng's clocks count from 1970 without declaring it. False: no such clock.
  */
 struct wmk_read_clock_of {
 	const struct wmk_read_trace *trace;
@@ -278,13 +290,16 @@ struct wmk_read_clock_of {
 bool wmk_read_clock_differs(const struct wmk_read_trace *trace, struct wmk_read_clock_of *first,
 			    const struct wmk_ctf_clock_class **other);
 
-/* The clock of the first stream class with a clock; NULL: none. The sync points of the trace belong to this clock. */
+/*
+ * Return the clock of the first stream class with a clock; NULL: the trace has no clock. The sync points of the trace
+ * belong to the clock of the first stream class that has a clock.
+ */
 const struct wmk_ctf_clock_class *wmk_read_trace_clock(const struct wmk_read_trace *trace);
-/* Give two traces that are read together the same steady time, if their clocks are the same. */
+/* If two traces that are read together have the same clock, give both the same steady time. */
 void wmk_read_trace_join(const struct wmk_read_trace *a, const struct wmk_read_trace *b);
 /* Prepare a conversion without sync points. `clock` NULL: all times are 0. */
 void wmk_read_scale_make(struct wmk_read_scale *scale, const struct wmk_ctf_clock_class *clock);
-/* As wmk_read_scale_make(), but with the sync points of the trace if the points belong to `clock`. */
+/* Do the same as wmk_read_scale_make(), and use the sync points of the trace if they belong to `clock`. */
 void wmk_read_scale_of(struct wmk_read_scale *scale, const struct wmk_read_trace *trace,
 		       const struct wmk_ctf_clock_class *clock);
 /* With sync points: see below. */
@@ -292,9 +307,9 @@ int64_t wmk_read_scale_corrected(struct wmk_read_scale *scale, uint64_t value);
 bool wmk_read_scale_corrected_fits(const struct wmk_read_scale *scale, uint64_t value);
 
 /*
- * Convert a clock value to nanoseconds since 1970 (or since the clock's own origin), modulo 2^64; negative values stay
- * negative. Without sync points, the rounding is that of other readers: a division of doubles if the frequency is not 1
- * GHz.
+ * Convert a clock value to nanoseconds since 1970 (or since the origin of the clock), modulo 2^64; negative values stay
+ * negative. Without sync points, the result is rounded as in other readers: a division of doubles if the frequency is
+ * not 1 GHz.
  */
 static inline int64_t wmk_read_scale_ns(struct wmk_read_scale *scale, uint64_t value)
 {
@@ -311,7 +326,10 @@ static inline int64_t wmk_read_scale_ns(struct wmk_read_scale *scale, uint64_t v
 	return scale->is_there ? (int64_t)(scale->origin + value) : 0;
 }
 
-/* Whether the result of wmk_read_scale_ns() is valid. Times before 1677 or after 2262 are shown as unknown. */
+/*
+ * Return whether the result of wmk_read_scale_ns() is valid. Times before 1677 or after 2262 are shown as unknown
+ * times.
+ */
 static inline bool wmk_read_scale_fits(const struct wmk_read_scale *scale, uint64_t value)
 {
 	const double at = scale->is_ns ? (double)value : 1e9 * (double)value / scale->freq;
@@ -324,13 +342,16 @@ static inline bool wmk_read_scale_fits(const struct wmk_read_scale *scale, uint6
 	       !__builtin_add_overflow((int64_t)scale->origin, scale->is_ns ? (int64_t)value : (int64_t)at, &ns);
 }
 
-/* After WMK_READ_RECORD: the real time of the record in ns. Real time decreases where it was set back. */
+/*
+ * Return the real time of the record in ns; the caller calls this function after WMK_READ_RECORD. If real time was set
+ * back, the real time of a record may be earlier than the real time of the previous record.
+ */
 static inline int64_t wmk_read_real_ns(const struct wmk_read_stream *stream)
 {
 	return (int64_t)((uint64_t)stream->ns + (uint64_t)stream->scale.line.steps);
 }
 
-/* After WMK_READ_RECORD: whether `ns` is the time of the record. */
+/* Return whether the record has a valid time; the caller calls this function after WMK_READ_RECORD. */
 static inline bool wmk_read_has_time(const struct wmk_read_stream *stream)
 {
 	return wmk_read_scale_fits(&stream->scale, stream->record.time);

@@ -24,7 +24,7 @@ struct wmk_read_tracks {
 	char remark[320];
 };
 
-/* The exporter's state of one stream. */
+/* The state of an exporter for one stream. */
 struct wmk_read_track {
 	struct wmk_read_tracks *whole;
 	struct wmk_read_thread_id who;
@@ -34,15 +34,21 @@ struct wmk_read_track {
 	int64_t runs;              /* the thread that runs on the stream's CPU by its last sched_switch; 0: unknown */
 };
 
-/* Functions for struct wmk_read_exporter: create, free, remark, stream, stream_free. */
+/* Functions for the members of struct wmk_read_exporter: create, free, remark, stream and stream_free. */
 int wmk_read_tracks_create(const char *directory, void **whole);
 void wmk_read_tracks_free(void *whole);
 const char *wmk_read_tracks_remark(void *whole);
 int wmk_read_track_open(void *whole, const struct wmk_read_stream *stream, void **state);
 void wmk_read_track_close(void *state);
-/* The time at which a record is drawn. For a record without a time, this is the time of the previous record. */
+/*
+ * Return the time at which the exporter draws a record. For a record without a time, the function returns the time of
+ * the previous record.
+ */
 int64_t wmk_read_track_ns(struct wmk_read_track *line, const struct wmk_read_stream *stream);
-/* After WMK_READ_RECORD: find the record's thread, and how the record is drawn. Errors: see spans.h. */
+/*
+ * Find the record's thread, and determine how to draw the record; the caller calls this function after WMK_READ_RECORD.
+ * Errors: see spans.h.
+ */
 int wmk_read_track_record(struct wmk_read_track *line, struct wmk_read_stream *stream,
 			  struct wmk_read_drawing *drawing);
 

@@ -2,10 +2,10 @@
 /*
  * uncertainty.h - how certain the times of records are, and whether their order is known (`view --uncertainty`).
  *
- * Records of one clock are in order, since their values are compared. Traces have the same clock if its UUID is the
- * same, as in all traces of one boot. Two records of different clocks that are closer than the sum of their
- * uncertainties may have happened in the other order. If traces of several hosts are on the clock of their relay
- * (hosts.h), the order is shown without `--uncertainty` too.
+ * The order of records of the same clock is certain, because the reader compares their clock values. Two traces have
+ * the same clock if the UUID of the clock is the same, as in all traces of one boot. If two records of different clocks
+ * are closer in time than the sum of their uncertainties, their real order may be the reverse. If traces of several
+ * hosts use the clock of their relay (hosts.h), the order is shown even without `--uncertainty`.
  */
 #ifndef WMK_READ_UNCERTAINTY_H
 #define WMK_READ_UNCERTAINTY_H
@@ -25,9 +25,9 @@ struct wmk_read_uncertainty {
 };
 
 /*
- * Set stream->uncertainty of the current record. To be called in the order of time. If `out` is not NULL, the beginning
- * of a line is appended: "±0.000000123 ? ", in which '?' marks an unknown order. `with_number` false: "? " only. 0 or
- * -ENOMEM.
+ * Set stream->uncertainty for the current record. The caller must call this function for records in the order of time.
+ * If `out` is not NULL, the beginning of a line is appended: "±0.000000123 ? ", in which '?' marks an unknown order.
+ * `with_number` false: "? " only. 0 or -ENOMEM.
  */
 int wmk_read_uncertainty_set(struct wmk_read_uncertainty *seen, struct wmk_read_stream *stream, bool with_number,
 			     struct wmk_print_text *out);

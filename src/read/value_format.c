@@ -41,8 +41,8 @@ char *wmk_print_wide_u64(char *p, uint64_t value, unsigned width)
 /* ── floating point ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Print the six digits `digits` without trailing zeros. The first digit has the weight 10 to the power of `exponent`;
- * `exponent` is -4 to 5.
+ * Print the six decimal digits `digits` without trailing zeros. The first digit has the weight 10 to the power of
+ * `exponent`; `exponent` is -4 to 5.
  */
 static char *place_digits(char *p, uint32_t digits, int exponent)
 {
@@ -69,9 +69,9 @@ static char *place_digits(char *p, uint32_t digits, int exponent)
 }
 
 /*
- * Compute the six digits of a value that %g prints without an exponent. The product of the value's 53 bits and a power
- * of ten has at most 84 bits. The product, shifted right, gives the six digits. The result is exact and rounded like
- * printf: a tie goes to the even digit. False: an exponent is needed.
+ * Compute the six significant digits of a value that %g prints without an exponent. The product of the value's 53 bits
+ * and a power of ten has at most 84 bits. The six digits result from a right shift of the product. The result is exact
+ * and rounded as in printf: a tie is rounded to the even digit. False: an exponent is needed.
  */
 static bool plain_digits(double value, uint32_t *digits, int *exponent)
 {
@@ -123,7 +123,7 @@ char *wmk_print_real(char *p, double value)
 
 /* ── strings ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The character after the backslash; 0: no escape; 'x': two hexadecimal digits. */
+/* The character that follows the backslash in an escape sequence; 0: no escape; 'x': two hexadecimal digits follow. */
 static const char escapes[256] = {
 	[0] = '0',    [1 ... 6] = 'x', ['\a'] = 'a', ['\b'] = 'b',      ['\t'] = 't', ['\n'] = 'n',
 	['\v'] = 'v', ['\f'] = 'f',    ['\r'] = 'r', [14 ... 26] = 'x', [27] = 'e',   [28 ... 31] = 'x',
@@ -146,8 +146,8 @@ static inline char *escape(char *p, unsigned char c)
 #define EACH 0x0101010101010101ull /* times a byte's value: that byte in each of eight bytes */
 
 /*
- * Whether one of eight bytes needs an escape. (A byte is less than n if its highest bit is clear, and the subtraction
- * of n sets that bit. A borrow comes only from a lower byte that needs an escape.)
+ * Return whether one of eight bytes must be escaped. (A byte is less than n if its highest bit is clear, and the
+ * subtraction of n sets that bit. A borrow comes only from a lower byte that needs an escape.)
  */
 static inline bool any_escape(uint64_t eight)
 {

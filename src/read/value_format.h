@@ -3,8 +3,8 @@
  * value_format.h - format single values as babeltrace2 does: numbers, strings with escapes, floating point. Internal to
  * src/read.
  *
- * A function writes at `p`, where its caller has made room (WMK_PRINT_NUMBER bytes for any number), and returns the
- * position after the text. No function writes a NUL, allocates memory, or fails. Any thread.
+ * Each function writes at `p`, where the caller has reserved room (WMK_PRINT_NUMBER bytes for any number), and returns
+ * the position after the text. No function writes a NUL, allocates memory, or fails. Any thread.
  *
  *     integer    -12   0xFFE   07777   0b11101      (the last three show the bits, without a sign)
  *     real       like printf's %g
@@ -23,10 +23,10 @@
 /* "00" to "99". */
 extern const char wmk_print_pairs[201];
 
-/* The number of decimal digits of `value`, 1 to 20. */
+/* Return the number of decimal digits of `value`, which is 1 to 20. */
 static inline unsigned wmk_print_digits(uint64_t value)
 {
-	/* The number of bits gives an estimate: 1233 / 4096 is about the decimal logarithm of 2. */
+	/* The number of bits gives an estimate, because 1233 / 4096 is about the decimal logarithm of 2. */
 	static const uint64_t tens[] = { 0,
 					 10,
 					 100,
@@ -75,7 +75,7 @@ static inline char *wmk_print_s64(char *p, int64_t value)
 	return wmk_print_u64(p + 1, -(uint64_t)value);
 }
 
-/* Nine digits with leading zeros: nanoseconds of a second. */
+/* Write nine digits with leading zeros, as for the nanoseconds of a second. */
 static inline char *wmk_print_nine(char *p, uint32_t value)
 {
 	const uint32_t low = value % 10000, rest = value / 10000, middle = rest % 10000;
@@ -100,32 +100,36 @@ static inline char *wmk_print_hex(char *p, uint64_t value)
 
 /* Without the leading "0". */
 char *wmk_print_octal(char *p, uint64_t value);
-/* The last `width` bits, 1 to 64, without "0b". */
+/* Write the last `width` bits of the value without "0b"; `width` is 1 to 64. */
 char *wmk_print_binary(char *p, uint64_t value, unsigned width);
-/* At least `width` digits, with leading zeros. */
+/* Write at least `width` digits, with leading zeros. */
 char *wmk_print_wide_u64(char *p, uint64_t value, unsigned width);
 /* Like %g; at most 16 bytes. */
 char *wmk_print_real(char *p, double value);
 
 /*
- * Print the text between a string's quotes. The caller makes room for WMK_PRINT_ESCAPE times `len` bytes, and 8 more.
+ * Write the text between the quotes of a string. The caller reserves WMK_PRINT_ESCAPE times `len` bytes, and 8 more
+ * bytes.
  */
 char *wmk_print_escaped(char *p, const char *s, size_t len);
 /*
- * Print a name without quotes. Only control characters are escaped, so that a name can neither begin a line nor control
- * a terminal.
+ * Print a name without quotes. Only control characters are escaped, so that a name can neither start a new line nor
+ * control a terminal.
  */
 char *wmk_print_name(char *p, const char *s, size_t len);
 /*
- * Decode the next character of a text in UTF-16 or UTF-32 (enum wmk_encoding). Returns the number of its bytes; 0 at
- * the end or at U+0000. Invalid input gives U+FFFD.
+ * Decode the next character of a text in UTF-16 or UTF-32 (enum wmk_encoding). Returns the number of bytes of the
+ * character; 0 at the end or at U+0000. Invalid input gives U+FFFD.
  */
 size_t wmk_print_character(const char *s, size_t len, unsigned encoding, uint32_t *character);
-/* Convert a text of any encoding to UTF-8 with a NUL: as many complete characters as fit. Returns the length. */
+/*
+ * Convert a text of any encoding to UTF-8 with a NUL at the end; the result contains as many complete characters as
+ * fit. Returns the length.
+ */
 size_t wmk_print_narrow(char *to, size_t size, const char *s, size_t len, unsigned encoding);
-/* A character as UTF-8, with escapes. At most 4 bytes. */
+/* Write a character as UTF-8, with an escape if needed. At most 4 bytes. */
 char *wmk_print_utf8(char *p, uint32_t character);
-/* A character as UTF-8, without escapes: 1 to 4 bytes. */
+/* Write a character as UTF-8, without escapes, in 1 to 4 bytes. */
 char *wmk_print_encode(char *p, uint32_t character);
 
 #endif

@@ -32,7 +32,7 @@ int wmk_read_window_damage(struct wmk_read_stream *s)
 	return err < 0 ? wmk_error_add(err, "'%.60s'", s->file) : 0;
 }
 
-/* Read as many bytes as fit into the window after its present content. Returns their number. */
+/* Fill the rest of the window with bytes of the file. Returns their number. */
 static ssize_t fill(struct wmk_read_stream *s)
 {
 	size_t before = s->len;
@@ -92,7 +92,10 @@ void wmk_read_window_show(struct wmk_read_stream *s)
 {
 	uint64_t behind = s->buffer_at + s->len - s->packet.at;
 
-	/* The address of the packet's first byte may be before the window, but nothing is read there. */
+	/*
+	 * The address of the packet's first byte may precede the window, but the decoder reads nothing before the
+	 * window.
+	 */
 	s->bytes.bytes = (const uint8_t *)((uintptr_t)s->buffer + (uintptr_t)(s->packet.at - s->buffer_at));
 	s->bytes.from = (s->buffer_at > s->packet.at ? s->buffer_at - s->packet.at : 0) * 8;
 	/* (if the content ends within a byte, the whole byte must be present) */

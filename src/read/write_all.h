@@ -9,7 +9,10 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Write at byte `at` of the file. -errno without a cause chain; the file may then have a part of the bytes. */
+/*
+ * Write the bytes at position `at` of the file. -errno without a cause chain; the file may then have a part of the
+ * bytes.
+ */
 static inline int wmk_read_write_all(int fd, const void *bytes, size_t len, uint64_t at)
 {
 	for (size_t done = 0; done < len;) {

@@ -19,7 +19,10 @@ static bool is_identifier(const char *s)
 	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(s);
 }
 
-/* Check a provider's or event's name: printable ASCII without '"' and '\'. A provider's name also contains no ':'. */
+/*
+ * Check the name of a provider or an event: printable ASCII without '"' and '\'. A provider's name must not contain
+ * ':'.
+ */
 static bool is_printable(const char *s, bool colon)
 {
 	if (!s || !*s || strnlen(s, WMK_NAME_MAX + 1) > WMK_NAME_MAX)
@@ -139,7 +142,7 @@ static bool is_counter(const struct wmk_event_class *event)
 	return kind == WMK_TYPE_INT || kind == WMK_TYPE_FLOAT || kind == WMK_TYPE_BOOL || kind == WMK_TYPE_ENUM;
 }
 
-/* A full name is unambiguous: an event without a provider has no ':' in its name. */
+/* A full name is unambiguous, because an event without a provider has no ':' in its name. */
 static bool has_no_provider(const struct wmk_event_class *event)
 {
 	return event->provider && !*event->provider && event->name && !strchr(event->name, ':');
@@ -148,8 +151,8 @@ static bool has_no_provider(const struct wmk_event_class *event)
 int wmk_class_check(const struct wmk_event_class *event)
 {
 	/*
-	 * A kernel probe may have more fields than an application's event. `+ 1`: an event of kind TEXT also has field
-	 * `msg`.
+	 * A kernel probe may have more fields than an application's event. The `+ 1` is for the field `msg` of an event
+	 * of the kind TEXT.
 	 */
 	const unsigned most = has_no_provider(event) ? WMK_MEMBERS_MAX : WAYMARK_MAX_FIELDS + 1;
 

@@ -10,7 +10,7 @@
  *     label  = text name, s64 from, s64 to
  *     text   = u16 length (0xffff: no text), bytes without a NUL
  *
- * Little-endian, no padding. A class has exactly one encoding.
+ * Little-endian, no padding. Each event class has exactly one encoding.
  */
 #include "base/error.h"
 #include "schema/scratch.h"
@@ -174,8 +174,8 @@ static const char *take_text(struct decoder *in)
 }
 
 /*
- * Allocate `n` objects of `size` bytes. Each object takes at least `least` bytes of the input. If the rest of the input
- * is too short for `n` objects, the function fails and allocates nothing.
+ * Allocate `n` objects of `size` bytes. Each object takes at least `least` bytes of the encoded input. If the rest of
+ * the input is too short for `n` objects, the function fails without an allocation.
  */
 static void *take_room(struct decoder *in, size_t n, size_t size, size_t least)
 {

@@ -5,7 +5,7 @@
 #ifndef WMK_SCHEMA_CONTEXTS_H
 #define WMK_SCHEMA_CONTEXTS_H
 
-/* Bit mask of the domains in which a context field is available. */
+/* The domains in which a context field is available, as a bit mask. */
 enum wmk_context_domain { WMK_CONTEXT_USER = 1, WMK_CONTEXT_KERNEL = 2 };
 
 enum wmk_context {

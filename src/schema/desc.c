@@ -44,12 +44,15 @@ static bool is_text(struct span t, const char *text)
 	return t.len == strlen(text) && strncmp(t.s, text, t.len) == 0;
 }
 
-/* The parts of wm_something(first, second, ...). */
+/* The parts of an expression such as wm_something(first, second, ...). */
 struct wrapper {
 	struct span name, first, second;   /* second: empty without a second argument */
 };
 
-/* Split the expression `t` into the parts of a wrapper. Returns false if `t` is not exactly one wrapper. */
+/*
+ * Split the expression `t` into the parts of a wrapper, such as wm_something(). Returns false if `t` is not exactly one
+ * wrapper expression.
+ */
 static bool take_wrapper(struct span t, struct wrapper *wrapper)
 {
 	size_t open = 0, comma = 0, second = 0;
@@ -93,8 +96,8 @@ static bool take_wrapper(struct span t, struct wrapper *wrapper)
 }
 
 /*
- * Return the argument of the wrapper that names the field: the second argument of wm_field, wm_enum and others; else
- * the first argument.
+ * Return the argument of a wrapper that names the field: the second argument of wm_field, wm_enum and similar wrappers,
+ * and the first argument of other wrappers.
  */
 static struct span naming_argument(const struct wrapper *wrapper)
 {
@@ -106,7 +109,7 @@ static struct span naming_argument(const struct wrapper *wrapper)
 	return wrapper->first;
 }
 
-/* Return the text between the quotes of a string literal; empty if `t` is not one. */
+/* Return the text between the quotes of a string literal; the result is empty if `t` is not a string literal. */
 static struct span unquoted(struct span t)
 {
 	const char *end = t.len >= 2 && t.s[0] == '"' ? memchr(t.s + 1, '"', t.len - 1) : NULL;
@@ -114,7 +117,9 @@ static struct span unquoted(struct span t)
 	return end ? (struct span){ t.s + 1, (size_t)(end - t.s) - 1 } : (struct span){ NULL, 0 };
 }
 
-/* Return the identifier at the end of `t` if `t` is an identifier or a member access; else an empty span. */
+/*
+ * Return the identifier at the end of `t` if `t` is an identifier or a member access; otherwise, return an empty span.
+ */
 static struct span last_member(struct span t)
 {
 	size_t at = t.len;
@@ -131,7 +136,7 @@ static struct span last_member(struct span t)
 		return name;
 	if (before.len < 2 || before.s[before.len - 1] != '.')
 		return (struct span){ NULL, 0 };
-	/* `1.f` is a number, not a member access: the word before the dot begins with a digit. */
+	/* `1.f` is a number and not a member access, because the word before the dot begins with a digit. */
 	before = trim((struct span){ before.s, before.len - 1 });
 	at = before.len;
 	while (at && is_word(before.s[at - 1]))
@@ -141,7 +146,7 @@ static struct span last_member(struct span t)
 	return name;
 }
 
-/* Name a field by the text of its argument, with the rule of docs/instrument.md. */
+/* Derive the name of a field from the text of its argument, with the rule of docs/instrument.md. */
 static struct span name_of_argument(const char *text)
 {
 	struct span t = trim((struct span){ text, strnlen(text, WMK_TEXT_MAX) });
@@ -158,8 +163,9 @@ static struct span name_of_argument(const char *text)
 }
 
 /*
- * Return the text in the wrapper `which` of an argument: wm_unit("ms", ...) or wm_media("image/png", ...). Returns NULL
- * if the argument has no such wrapper, or without memory. The application then records the event without the text.
+ * Return the text in the wrapper `which` of an argument, such as wm_unit("ms", ...) or wm_media("image/png", ...).
+ * Returns NULL if the argument has no such wrapper, or if memory is short. If memory is short, the application records
+ * the event without this text.
  */
 static const char *said_in_argument(struct wmk_scratch *scratch, const char *text, const char *which)
 {
@@ -186,7 +192,10 @@ static bool name_taken(const struct wmk_field *fields, size_t n, const char *nam
 	return false;
 }
 
-/* Name fields[i]: `name` as an identifier, or argN; _2, _3, ... make it unique. Returns 0 or -ENOMEM. */
+/*
+ * Set the name of fields[i] to `name` as an identifier, or to argN. A suffix (_2, _3, and so on) makes the name unique.
+ * Returns 0 or -ENOMEM.
+ */
 static int field_name(struct wmk_scratch *scratch, struct wmk_field *fields, size_t i, unsigned number,
 		      struct span name, const char *suffix)
 {
@@ -314,8 +323,8 @@ static int take_fields(struct wmk_scratch *scratch, const struct waymark_desc *d
 /* ── markers and text ────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Set the type of a field that records an argument of staged type `staged` for conversion `arg`. The argument decides
- * the width, the format decides sign and base.
+ * Set the type of a field that records an argument of the staged type `staged` for the conversion `arg`. The argument
+ * determines the width; the format string determines the sign and the base.
  */
 static int argument_type(const struct wmk_format_arg *arg, uint8_t staged, unsigned number, struct wmk_type *type)
 {
@@ -367,8 +376,8 @@ static int take_arguments(struct wmk_scratch *scratch, const struct waymark_desc
 }
 
 /*
- * Set up field `msg`: an enumeration of one byte with one value. The format string is the label of the value. A format
- * string of more than WMK_NAME_MAX bytes is cut between two characters.
+ * Set up the field `msg`, which is an enumeration of one byte with one value. The format string is the label of this
+ * value. A format string of more than WMK_NAME_MAX bytes is cut between two characters.
  */
 static int message_field(struct wmk_scratch *scratch, const char *format, struct wmk_field *field)
 {
@@ -388,7 +397,7 @@ static int message_field(struct wmk_scratch *scratch, const char *format, struct
 	return 0;
 }
 
-/* Return "<file>_<line>": the base name of the file, with '_' for characters that a name cannot contain. */
+/* Return "<file>_<line>": the base name of the file, with '_' instead of characters that a name cannot contain. */
 static char *text_name(struct wmk_scratch *scratch, const struct waymark_desc *desc)
 {
 	const char *file = desc->file ? desc->file : "unknown", *slash = strrchr(file, '/');

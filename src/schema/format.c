@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.c - parse printf formats (see format.h). The parser rejects an unknown conversion with a message, even if the
- * compiler accepts the conversion. A wrong width would shift every later field.
+ * format.c - parse printf formats (see format.h). The parser rejects an unknown conversion with an error message, even
+ * if the compiler accepts the conversion. A wrong width of one argument would shift all later fields.
  */
 #include "schema/format.h"
 
@@ -23,7 +23,7 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Take the last word of [from, to) as the field's name, unless it begins with a digit. */
+/* Use the last word of [from, to) as the field's name, unless the word begins with a digit. */
 static void name_find(const char *from, const char *to, struct wmk_format_arg *arg)
 {
 	while (to > from && !is_word(to[-1]))
@@ -53,8 +53,8 @@ static struct wmk_format_arg *arg_add(struct format_parser *p, const char *perce
 }
 
 /*
- * Parse a number, or '*', which adds an argument. Returns the number (at most UINT32_MAX - 1), -1 without a number, -2
- * for '*', -3 if the argument of '*' exceeds the limit.
+ * Parse a number, or a '*', which adds an argument. Returns the number (at most UINT32_MAX - 1), -1 if there is no
+ * number, -2 for '*', or -3 if the argument of '*' exceeds the limit.
  */
 static int64_t number(struct format_parser *p, const char *percent, const char *suffix)
 {
@@ -124,7 +124,7 @@ static int conversion_arg(struct format_parser *p, const char *percent, char c, 
 	return 0;
 }
 
-/* Parse one conversion; p->at is after the '%'. */
+/* Parse one conversion; p->at is the position after the '%'. */
 static int conversion(struct format_parser *p, const char *percent)
 {
 	int64_t precision = -1;

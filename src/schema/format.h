@@ -6,8 +6,8 @@
  *                                     took_precision: signed int
  *                                     took: string, at most args[1] bytes
  *
- * The name of a field is the last word before its conversion, if this word is an identifier. libwaymark also needs the
- * limits of strings, because the bytes that "%.*s" prints need not end in a NUL.
+ * The name of a field is the last word before the field's conversion, if this word is an identifier. libwaymark also
+ * needs the limits of strings, because the bytes that "%.*s" prints need not end in a NUL.
  */
 #ifndef WMK_SCHEMA_FORMAT_H
 #define WMK_SCHEMA_FORMAT_H
@@ -30,9 +30,9 @@ struct wmk_format_arg {
 };
 
 /*
- * Parse the arguments of `format` in order. Returns their number, or -EINVAL with a cause chain: more than `max`
- * arguments, an incomplete or unknown conversion, or one that cannot be recorded (%n, positional %1$d). "%%" and "%m"
- * have no argument.
+ * Parse the conversions of the format string `format` in order. Returns the number of arguments, or -EINVAL with a
+ * cause chain: more than `max` arguments, an incomplete or unknown conversion, or a conversion that cannot be recorded
+ * (%n, positional %1$d). "%%" and "%m" have no argument.
  */
 int wmk_format_parse(const char *format, struct wmk_format_arg *args, unsigned max);
 

@@ -74,7 +74,7 @@ static const char *put_text(struct block *block, const char *s)
 
 static const struct wmk_field *put_fields(struct block *block, const struct wmk_field *fields, size_t n);
 
-/* Copy the objects to which `type` points. `copy` is the copy of `type`; NULL in the first pass. */
+/* Copy the objects to which the members of `type` point. `copy` is the copy of `type`, or NULL in the first pass. */
 static void put_type(struct block *block, const struct wmk_type *type, struct wmk_type *copy)
 {
 	struct wmk_type *elem = NULL;

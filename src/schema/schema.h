@@ -2,15 +2,15 @@
 /*
  * schema.h - the data model of field types and event classes.
  *
- * The application builds a class from the site's descriptor and sends it when it registers. The CTF writer prints it
- * as metadata, and the CTF reader builds it from metadata.
+ * The application builds an event class from the descriptor of the site and sends the class when it registers. The CTF
+ * writer writes the event class as metadata, and the CTF reader builds an event class from metadata.
  *
  *     struct waymark_desc ──wmk_event_from_desc()──► struct wmk_event_class ──wmk_event_encode()──► bytes on the wire
  *                                                     ▲                                                │
  *                                                     └───────────────wmk_event_decode()◄──────────────┘
  *
- * An event class is one allocation, including all that it refers to (wmk_event_class_free() is free()). An event class
- * is immutable once it is built, and needs no locks.
+ * An event class and all objects to which it refers are one allocation (wmk_event_class_free() calls free()). An event
+ * class does not change after it is built, so it needs no locks.
  */
 #ifndef WMK_SCHEMA_SCHEMA_H
 #define WMK_SCHEMA_SCHEMA_H
@@ -45,7 +45,10 @@ struct wmk_label {
 
 struct wmk_field;
 
-/* Scope of a value on which a type depends (a length, a selector); only in traces that are read. */
+/*
+ * The scope of a value on which a type depends (a length, a selector); only types of traces that are read have such
+ * values.
+ */
 enum wmk_scope {
 	/* search the structure of the type, then the structures around it: a TSDL name without a scope */
 	WMK_SCOPE_NEAR,
@@ -62,7 +65,7 @@ struct wmk_ref {
 	uint32_t line, column; /* in the metadata; 0: unknown */
 };
 
-/* The meaning of a value for the reader of a stream. */
+/* The meaning that a value has for the reader of a stream. */
 enum wmk_role {
 	WMK_ROLE_NONE, WMK_ROLE_MAGIC, WMK_ROLE_UUID, WMK_ROLE_STREAM_CLASS, WMK_ROLE_STREAM, WMK_ROLE_PACKET_SIZE,
 	WMK_ROLE_CONTENT_SIZE, WMK_ROLE_BEGIN, WMK_ROLE_END, WMK_ROLE_LOST, WMK_ROLE_SEQUENCE, WMK_ROLE_CPU,
@@ -71,7 +74,7 @@ enum wmk_role {
 };
 _Static_assert(WMK_ROLES <= 16, "a set of roles must fit into 16 bits");
 
-/* Set of roles with one bit for each role, because a value may have several roles. WMK_ROLE_NONE is the empty set. */
+/* The roles of a value as a set of bits, because a value may have several roles. WMK_ROLE_NONE is the empty set. */
 #define WMK_ROLE_BIT(role) ((uint16_t)(1u << (role) & ~1u))
 
 enum wmk_encoding {
@@ -97,8 +100,9 @@ struct wmk_type {
 	const char *media;      /* BLOB, or NULL */
 
 	/*
-	 * The members below describe the layout in a stream that is read. In classes of applications, `roles` and all
-	 * later members are 0: values are whole bytes, packed, and each length precedes its content.
+	 * The members below describe the layout of a value in a stream that is read. In event classes of applications,
+	 * `roles` and all later members are 0: values consist of whole bytes without padding, and each length precedes
+	 * its content.
 	 */
 	uint16_t roles;         /* WMK_ROLE_BIT() of each */
 	uint8_t encoding;       /* STRING, and if is_text: enum wmk_encoding */
@@ -112,9 +116,9 @@ struct wmk_type {
 	/* SEQUENCE, BLOB: the length (NULL: `count` bytes); VARIANT, OPTIONAL: the selector */
 	const struct wmk_ref *ref;
 	/*
-	 * VARIANT, OPTIONAL: values of the selector that select a member. If n_ranges is 0, the label of the selector
-	 * selects a member of a VARIANT. If n_ranges is 0, any selector value except 0 selects the content of an
-	 * OPTIONAL.
+	 * For VARIANT and OPTIONAL: the values of the selector that select a member. If n_ranges is 0 in a VARIANT, the
+	 * label of the selector's value selects the member. If n_ranges is 0 in an OPTIONAL, any selector value except
+	 * 0 selects the content.
 	 */
 	uint32_t n_ranges;
 	const struct wmk_label *ranges; /* name: that of the member; NULL in an OPTIONAL */
@@ -146,46 +150,62 @@ struct wmk_event_class {
 #define WMK_EVENT_MAX (256u * 1024)/* bytes of an encoded event class */
 
 /*
- * Build the class that a descriptor declares. Names fields by the rule of docs/instrument.md, makes repeated names
- * unique (_2, _3), and parses the format string of a marker or text. *event is malloc'd. Returns 0, -ENOMEM, or -EINVAL
- * with a cause chain.
+ * Build the event class that a descriptor declares. The function names fields by the rule of docs/instrument.md, makes
+ * repeated names unique (_2, _3), and parses the format string of a marker or text. *event is malloc'd. Returns 0,
+ * -ENOMEM, or -EINVAL with a cause chain.
  */
 int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class **event);
 /*
- * Encode a class for a message. Returns its length, -ENOSPC if `size` is too small, or -E2BIG above WMK_EVENT_MAX.
- * In each case, the function stores the length in *need (`need` may be NULL). To query the length, call with size 0.
+ * Encode an event class for a message. Returns the length of the encoding, -ENOSPC if `size` is too small, or -E2BIG if
+ * the length is above WMK_EVENT_MAX. In each case, the function stores the length in *need (`need` may be NULL). To
+ * query the length, the caller passes the size 0.
  */
 long wmk_event_encode(const struct wmk_event_class *event, void *buf, size_t size, size_t *need);
-/* Decode and check an untrusted encoding. *event is malloc'd. Returns 0, -ENOMEM, or -EPROTO with a cause chain. */
+/*
+ * Decode the encoding of an event class, which is not trusted, and check the class. *event is malloc'd. Returns 0,
+ * -ENOMEM, or -EPROTO with a cause chain.
+ */
 int wmk_event_decode(const void *buf, size_t size, struct wmk_event_class **event);
-/* True if provider, name, fields (types, names, labels), mark and format are equal. Ignores level and location. */
+/*
+ * True if the provider, name, fields (types, names, labels), mark and format string of both classes are equal. Ignores
+ * level and location.
+ */
 bool wmk_event_same(const struct wmk_event_class *a, const struct wmk_event_class *b);
-/* Hash of the properties that wmk_event_same() compares. Collisions are unpredictable without the key. */
+/*
+ * Compute a hash of the properties that wmk_event_same() compares. Collisions of the hash are unpredictable without the
+ * key.
+ */
 uint64_t wmk_event_hash(const struct wmk_event_class *event, const uint64_t key[2]);
 void wmk_event_class_free(struct wmk_event_class *event);
 #define WMK_FULL_NAME (2 * WMK_NAME_MAX + 2)
-/* Write the event's full name to `name` and return it. */
+/* Write the full name of the event to `name` and return `name`. */
 const char *wmk_event_full_name(const struct wmk_event_class *event, char name[WMK_FULL_NAME]);
-/* Return "emerg" to "debug"; NULL for an unknown level. */
+/* Return the name of a level, "emerg" to "debug"; NULL for an unknown level. */
 const char *wmk_level_name(unsigned level);
 
-/* True if events of a kind (enum waymark_kind) have a class: all but guards. */
+/* True if events of a kind (enum waymark_kind) have an event class: all kinds except guards. */
 bool wmk_kind_has_class(unsigned kind);
-/* True if the fields come from a format string. */
+/* True if the fields of events of this kind come from a format string. */
 bool wmk_kind_has_format(unsigned kind);
-/* The URI (model.emf.uri) that marks events of this kind in metadata, for viewers of spans. NULL: the kind has none. */
+/*
+ * Return the URI (model.emf.uri) that marks events of this kind in the metadata, for viewers of spans. NULL: the kind
+ * has none.
+ */
 const char *wmk_kind_uri(unsigned kind);
-/* The kind that a URI marks; WAYMARK_KIND_EVENT if it is not a mark. */
+/* Return the kind that a URI marks, or WAYMARK_KIND_EVENT if the URI is not such a mark. */
 unsigned wmk_kind_of_uri(const char *uri);
 /*
- * Return model.emf.uri of an event class. If the class has a format, the URI is "waymark:message:" and the
- * percent-encoded format. If the class has no format, the URI is the mark of the kind; NULL: the kind has no mark.
- * wmk_message_format() decodes the format. The function returns false if the URI has no format or an invalid format.
+ * Return model.emf.uri of an event class. If the class has a format string, the URI consists of "waymark:message:" and
+ * the percent-encoded format string. If the class has no format string, the URI is the mark of the kind; NULL: the kind
+ * has no mark. wmk_message_format() decodes the format. The function returns false if the URI contains no format string
+ * or an invalid format string.
  */
 #define WMK_MESSAGE_URI (3 * WMK_TEXT_MAX + 32)
 const char *wmk_message_uri(const struct wmk_event_class *event, char uri[WMK_MESSAGE_URI]);
 bool wmk_message_format(const char *uri, char format[WMK_TEXT_MAX + 1]);
-/* Return the length of the event's name without the suffix (_begin, _end) that begin and end events of a span have. */
+/*
+ * Return the length of the event's name without the suffix _begin or _end, which the events at the ends of a span have.
+ */
 size_t wmk_kind_name_len(unsigned kind, const char *name);
 
 #endif

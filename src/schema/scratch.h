@@ -11,7 +11,7 @@
 #define WMK_ARRAY_MAX (1u << 20) /* elements of a fixed array */
 #define WMK_MEMBERS_MAX 256u
 
-/* Pieces of memory that are freed together. */
+/* A list of allocations that are freed together. */
 struct wmk_scratch {
 	struct wmk_scratch_piece *pieces;
 };
@@ -22,9 +22,12 @@ void *wmk_scratch_alloc(struct wmk_scratch *scratch, size_t size);
 char *wmk_scratch_text(struct wmk_scratch *scratch, const char *s, size_t len);
 void wmk_scratch_free(struct wmk_scratch *scratch);
 
-/* Make a deep copy in one allocation, which free() frees. Returns 0 or -ENOMEM. */
+/* Make a deep copy as one allocation, which the caller frees with free(). Returns 0 or -ENOMEM. */
 int wmk_class_clone(const struct wmk_event_class *event, struct wmk_event_class **copy);
-/* Check names, levels, widths, counts, labels and depth of a class. Returns 0, or -EPROTO with a cause chain. */
+/*
+ * Check the names, levels, widths, counts, labels and depth of an event class. Returns 0, or -EPROTO with a cause
+ * chain.
+ */
 int wmk_class_check(const struct wmk_event_class *event);
 
 #endif

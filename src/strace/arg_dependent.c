@@ -83,8 +83,8 @@ bool wmk_khas_mremap_to(const struct wmk_kview *view)
 }
 
 /*
- * clone(): strace names the arguments, and prints the stack first. The last two arguments have another order on 64-bit
- * x86 than on other machines.
+ * clone(): strace names the arguments, and prints the stack first. The last two arguments of clone() have a different
+ * order on 64-bit x86 than on other machines.
  */
 #ifdef __x86_64__
 #define CLONE_ARG_CHILD 3
@@ -99,7 +99,7 @@ PRINT(wmk_kshow_clone_stack)
 	wmk_kline_pointer(line, wmk_kview_arg(view, 1));
 }
 
-/* The lowest byte of the flags is the signal. */
+/* The lowest byte of the flags of clone() contains a signal number. */
 PRINT(wmk_kshow_clone_flags)
 {
 	const uint64_t value = wmk_kview_arg(view, 0), flags = value & ~(uint64_t)0xff;
@@ -154,7 +154,7 @@ static unsigned futex_op(const struct wmk_kview *view)
 	return (unsigned)wmk_kview_arg(view, 1) & (unsigned)FUTEX_CMD_MASK;
 }
 
-/* Operations that wait have a timeout; operations on two futexes have a number and a second address. */
+/* Futex operations that wait have a timeout; operations on two futexes have a number and a second address. */
 static bool futex_waits(unsigned op)
 {
 	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_WAIT_REQUEUE_PI;
@@ -177,7 +177,7 @@ bool wmk_khas_futex_time(const struct wmk_kview *view)
 	return futex_waits(futex_op(view)) || futex_has_two(futex_op(view));
 }
 
-/* The argument is a pointer to a timeout, or a number. */
+/* The argument is either a pointer to a timeout or a number, depending on the futex operation. */
 PRINT(wmk_kshow_futex_time)
 {
 	if (!futex_waits(futex_op(view)))

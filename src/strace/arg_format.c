@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_format.c - prints arguments: numbers, names, texts (see arg_format.h). Other forms: arg_dependent.c (depend on
- * other arguments), arg_struct.c (structures), arg_signal.c (signals and exits), arg_sockaddr.c (sockets).
+ * arg_format.c - prints arguments: numbers, names, texts (see arg_format.h). The other forms are in arg_dependent.c
+ * (forms that depend on other arguments), arg_struct.c (structures), arg_signal.c (signals and exits) and
+ * arg_sockaddr.c (sockets).
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -143,7 +144,7 @@ PRINT(wmk_kshow_signal)
 	wmk_kline_put(line, wmk_ksignal_name((uint32_t)view->value, room));
 }
 
-/* Among the flags of statx(2), two bits form a number: the kind of synchronization. */
+/* Two bits of the flags of statx(2) form a number, which is the kind of synchronization. */
 PRINT(wmk_kshow_statx_flags)
 {
 	const uint32_t value = (uint32_t)view->value;
@@ -181,7 +182,7 @@ PRINT(wmk_kshow_bytes)
 		       piece->flags & (WMK_SYSCALLS_PART_CUT | WMK_SYSCALLS_PART_UNREADABLE));
 }
 
-/* Prints the name of a directory, which is never cut. */
+/* Prints the complete name of a directory, without a limit of length. */
 PRINT(wmk_kshow_directory)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -218,7 +219,7 @@ PRINT(wmk_kshow_texts)
 	wmk_kline_char(line, ']');
 }
 
-/* Prints the pointer and the number of variables of the environment. */
+/* Prints the pointer to the environment and the number of its variables. */
 PRINT(wmk_kshow_environment)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -240,8 +241,9 @@ PRINT(wmk_kshow_environment)
 }
 
 /*
- * Prints one element of a vector. `bytes`: the beginning of the element's content, of which the record has `there`
- * bytes; `whole`: the size of the whole content. `bytes` NULL: the record has no content, so the pointer is printed.
+ * Prints one element of an I/O vector. `bytes` is the start of the element's content, of which the record contains
+ * `there` bytes; `whole` is the size of the complete content. If `bytes` is NULL, the record does not contain the
+ * content, and the function prints the pointer.
  */
 static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, const uint64_t vector[2],
 		       const uint8_t *bytes, size_t there, size_t whole)
@@ -256,7 +258,7 @@ static void put_vector(struct wmk_kline *line, const struct wmk_kview *view, con
 	wmk_kline_char(line, '}');
 }
 
-/* For an output, prints only the bytes that the system call has transferred. */
+/* For an output vector, prints only the bytes that the system call has transferred. */
 PRINT(wmk_kshow_vectors)
 {
 	const struct wmk_syscalls_piece *vectors = view->piece, *content = wmk_kview_piece(view, 1);

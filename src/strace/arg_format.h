@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_format.h - private to print_syscall.c and the forms (arg_*.c). A form, named by a word in the table, defines how
- * an argument is printed.
+ * arg_format.h - private to print_syscall.c and the forms (arg_*.c). A form defines how an argument is printed; a word
+ * in the table names the form.
  */
 #ifndef WMK_STRACE_ARG_FORMAT_H
 #define WMK_STRACE_ARG_FORMAT_H
@@ -21,7 +21,7 @@ struct wmk_kview {
 	const void *data;        /* WMK_KFORM_WHOLE: the bytes of the piece, aligned */
 };
 
-/* Prints an argument. If the record has no copy of the argument's data, the caller prints the pointer instead. */
+/* Prints an argument. If the record contains no copy of the argument's data, the caller prints the pointer instead. */
 typedef void wmk_kform_print(struct wmk_kline *line, const struct wmk_kview *view);
 #define PRINT(name) void name(struct wmk_kline *line, const struct wmk_kview *view)
 typedef bool wmk_kform_is_shown(const struct wmk_kview *view);
@@ -34,7 +34,7 @@ enum {
 	WMK_KFORM_WHOLE = 16,    /* needs all `unit` bytes */
 	WMK_KFORM_ALWAYS = 32,   /* the function of the form is called even without copied data */
 };
-/* Maximum size of a structure with WMK_KFORM_WHOLE. */
+/* Maximum size of a structure that is printed by a form with WMK_KFORM_WHOLE. */
 #define WMK_KFORM_BYTES 392u
 
 struct wmk_kform {
@@ -54,8 +54,8 @@ extern const struct wmk_kform wmk_kforms[];       /* arg_forms.c */
 extern const unsigned wmk_kforms_n;
 
 /*
- * Rows as in syscall_table.h, but without names: "name(word word:N ...) word". The last word is the form of the result:
- * d, p, o, fcntl, poll, none.
+ * Rows have the syntax of syscall_table.h without names: "name(word word:N ...) word". The last word of a row is the
+ * form of the result: d, p, o, fcntl, poll or none.
  */
 extern const char *const wmk_kprint_rows[];
 extern const unsigned wmk_kprint_rows_n;
@@ -63,14 +63,14 @@ extern const unsigned wmk_kprint_rows_n;
 /* ── helpers of forms ───────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Return the data that the argument points to, from the entry or the exit record; piece 1 of a vector is the content of
- * its elements. NULL: not in the record.
+ * Return the data to which the argument points, from the entry or the exit record; piece 1 of a vector is the content
+ * of its elements. NULL: not in the record.
  */
 const struct wmk_syscalls_piece *wmk_kview_in(const struct wmk_kview *view, unsigned which);
 const struct wmk_syscalls_piece *wmk_kview_out(const struct wmk_kview *view, unsigned which);
 /*
- * Returns the data that the form prints, from the entry record or the exit record. If a form copies at both entry and
- * exit, it prints from the entry record.
+ * Returns the data that the form prints, from the entry record or the exit record. If data is copied at both entry and
+ * exit, the form prints the data from the entry record.
  */
 const struct wmk_syscalls_piece *wmk_kview_piece(const struct wmk_kview *view, unsigned which);
 /* Copies a whole structure. Returns false if the copied structure is incomplete. `at_exit`: from the exit record. */
@@ -79,17 +79,17 @@ static inline uint64_t wmk_kview_arg(const struct wmk_kview *view, unsigned arg)
 {
 	return arg < view->entry->n_values ? view->entry->values[arg] : 0;
 }
-/* Prints the ", " before an argument of a form with WMK_KFORM_OWN. */
+/* Prints ", " before an argument with a form that has WMK_KFORM_OWN. */
 static inline void wmk_kview_next(struct wmk_kline *line, const struct wmk_kview *view)
 {
 	if (view->arg && !view->is_alone)
 		wmk_kline_bytes(line, ", ", 2);
 }
-/* Prints `name`, usually "member=", and the number. */
+/* Prints `name`, usually "member=", and then the number. */
 void wmk_kline_member(struct wmk_kline *line, const char *name, int64_t value);
 /* Prints "[number]". */
 void wmk_kline_bracketed(struct wmk_kline *line, int64_t number);
-/* Prints a text, cut to the configured length; "..." follows a cut text. */
+/* Prints a text up to the configured length; "..." follows an incomplete text. */
 void wmk_kline_text(struct wmk_kline *line, const struct wmk_kview *view, const uint8_t *bytes, size_t n, bool is_cut);
 void wmk_kline_open(struct wmk_kline *line, uint64_t flags);
 
@@ -119,7 +119,7 @@ wmk_kform_print wmk_kshow_stat, wmk_kshow_statx, wmk_kshow_timespec, wmk_kshow_t
 	wmk_kshow_timeval, wmk_kshow_polls, wmk_kshow_pair, wmk_kshow_rlimit, wmk_kshow_action, wmk_kshow_sigset,
 	wmk_kshow_status, wmk_kshow_dirents, wmk_kshow_clone3, wmk_kshow_clone3_size, wmk_kshow_uname,
 	wmk_kshow_epoll_event, wmk_kshow_epoll_events, wmk_kshow_int_at, wmk_kshow_stack, wmk_kshow_times;
-/* Prints the ready descriptors of poll() after its result. */
+/* Prints the ready descriptors of poll(), after the result of poll(). */
 void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view);
 void wmk_kline_mode(struct wmk_kline *line, uint32_t mode);
 void wmk_kline_device(struct wmk_kline *line, uint64_t device);

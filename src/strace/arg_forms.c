@@ -36,7 +36,7 @@
 #define NAME(form, none, ...) { .word = form, .print = wmk_kshow_name, .unknown = none, .names = NAMES(__VA_ARGS__) }
 #define FLAGS(form, none, ...) { .word = form, .print = wmk_kshow_flags, .unknown = none, .names = NAMES(__VA_ARGS__) }
 #define NUMBER(form, show) { .word = form, .print = show }
-/* An argument that is printed only if `has` returns true. */
+/* An argument that is printed only if the function `has` returns true. */
 #define SOMETIMES(form, show, has, at) { .word = form, .print = show, .is_shown = has, .when = at }
 #define COPIED(form, show, how, bytes, most, at) \
 	{ \
@@ -44,7 +44,7 @@
 	}
 #define IN(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_IN)
 #define OUT(form, show, how, most) COPIED(form, show, how, 1, most, WMK_KFORM_OUT | WMK_KFORM_LATE)
-/* Structures of a fixed size. `wide`: 32-bit programs have another layout of the structure. */
+/* Structures of a fixed size. `wide` specifies that 32-bit programs have another layout of the structure. */
 #define STRUCT(form, show, bytes, wide, at) \
 	{ \
 		.word = form, .print = show, .op = WMK_SYSCALLS_FIXED, .unit = bytes, .max = bytes, .is_wide = wide, \

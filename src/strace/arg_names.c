@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arg_names.c - names of argument values in the order and spelling of strace (see arg_format.h). syscall_labels.c has
- * the names for traces. Values are those of the headers of the kernel and the C library.
+ * the names for traces. The values are the same as in the headers of the kernel and the C library.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,7 +19,7 @@
 #include "strace/arg_format.h"
 
 #define N(name) { (uint32_t)(name), #name }
-/* The meaning of si_code depends on the signal. */
+/* The meaning of si_code depends on the signal number. */
 #define CODE(signal, name) { (uint64_t)(signal) << 32 | (name), #name }
 
 #ifdef __x86_64__

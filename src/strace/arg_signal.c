@@ -22,7 +22,8 @@ const char *wmk_ksignal_name(unsigned number, char room[24])
 }
 
 /*
- * Prints the signals of the set. If the set contains most signals, prints '~' and the signals that are not in the set.
+ * Prints the signals that are in the set. If the set contains most signals, the function prints '~' and the signals
+ * that are not in the set.
  */
 void wmk_kline_sigset(struct wmk_kline *line, uint64_t set)
 {
@@ -48,7 +49,7 @@ PRINT(wmk_kshow_sigset)
 	wmk_kline_sigset(line, *(const uint64_t *)view->data);
 }
 
-/* The kernel's structure: handler, flags, restorer, mask. */
+/* The structure has the kernel's layout: handler, flags, restorer, mask. */
 PRINT(wmk_kshow_action)
 {
 	const uint64_t *action = view->data;

@@ -11,7 +11,7 @@
 
 #include "strace/arg_format.h"
 
-/* The NUL at the beginning of an abstract name is printed as '@'. */
+/* The NUL at the start of an abstract socket name is printed as '@'. */
 static void put_unix(struct wmk_kline *line, const struct wmk_syscalls_piece *piece)
 {
 	const size_t begin = offsetof(struct sockaddr_un, sun_path), most = sizeof(((struct sockaddr_un *)0)->sun_path);
@@ -106,7 +106,7 @@ PRINT(wmk_kshow_address)
 	wmk_kline_char(line, '}');
 }
 
-/* Prints a length: "[16]", or "[128 => 16]" if the system call has changed the length. */
+/* Prints an address length as "[16]", or as "[128 => 16]" if the system call has changed the length. */
 PRINT(wmk_kshow_address_len)
 {
 	const int32_t before = *(const int32_t *)view->data;
@@ -118,7 +118,7 @@ PRINT(wmk_kshow_address_len)
 	wmk_kline_char(line, ']');
 }
 
-/* An option of 4 bytes is printed as a number, others as text. */
+/* A socket option of 4 bytes is printed as a number; other options are printed as text. */
 PRINT(wmk_kshow_sockopt)
 {
 	const struct wmk_syscalls_piece *piece = view->piece;
@@ -132,7 +132,7 @@ PRINT(wmk_kshow_sockopt)
 	}
 }
 
-/* Prints the name of a socket option; the previous argument is the level of the option. */
+/* Prints the name of a socket option; the preceding argument is the level of the option. */
 PRINT(wmk_kshow_so)
 {
 	const uint32_t level = view->arg ? (uint32_t)wmk_kview_arg(view, view->arg - 1) : 0;

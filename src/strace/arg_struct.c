@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arg_struct.c - prints structures that arguments point to (see arg_format.h). Structures have the layouts of 64-bit
- * kernels. If a 32-bit program has another layout, the structure is not copied.
+ * arg_struct.c - prints structures that arguments point to (see arg_format.h). Structures are printed with the layouts
+ * of 64-bit kernels. If a 32-bit program has another layout of a structure, the structure is not copied.
  */
 #include <fcntl.h>
 #include <linux/stat.h>
@@ -89,8 +89,8 @@ PRINT(wmk_kshow_statx)
 }
 
 /*
- * Prints the pointer and the number of entries that the system call returned. If the record lacks some of the data,
- * prints only the pointer.
+ * Prints the pointer to the directory entries, and the number of entries that getdents() returned. If the record lacks
+ * some of the data, the function prints only the pointer.
  */
 PRINT(wmk_kshow_dirents)
 {
@@ -189,7 +189,7 @@ void wmk_kline_polled(struct wmk_kline *line, const struct wmk_kview *view)
 	wmk_kline_char(line, ')');
 }
 
-/* The structure has 12 bytes on x86, where it is packed, and 16 bytes on other machines. */
+/* The structure has 12 bytes on x86, because it is packed there, and 16 bytes on other machines. */
 static void put_epoll(struct wmk_kline *line, const struct epoll_event *event)
 {
 	const uint64_t data = event->data.u64;
@@ -258,7 +258,7 @@ static void put_date(struct wmk_kline *line, const int64_t time[2])
 	wmk_kline_bytes(line, text, strftime(text, sizeof(text), "%z */", &tm));
 }
 
-/* Prints two times: of access, and of modification. */
+/* Prints two times: the access time and the modification time. */
 PRINT(wmk_kshow_timespecs)
 {
 	const int64_t *times = view->data;
@@ -326,7 +326,7 @@ void wmk_kline_status(struct wmk_kline *line, uint32_t number)
 	wmk_kline_char(line, '}');
 }
 
-/* The status is valid only if the system call returned a child. */
+/* The exit status is valid only if the system call returned a child. */
 PRINT(wmk_kshow_status)
 {
 	if (wmk_kprint_value(view->exit) <= 0) {

@@ -18,7 +18,7 @@ static const struct wmk_syscalls_piece *find_piece(const struct wmk_syscalls_rec
 	return NULL;
 }
 
-/* Returns NULL for a null pointer and for unreadable memory. */
+/* Returns NULL if the pointer is null or the memory was unreadable. */
 static const struct wmk_syscalls_piece *usable(const struct wmk_syscalls_piece *piece)
 {
 	if (!piece || (piece->flags & WMK_SYSCALLS_PART_NULL) ||

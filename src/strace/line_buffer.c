@@ -6,7 +6,7 @@
 
 static const char digits_of[] = "0123456789abcdef";
 
-/* Writes digits that end at `end`; returns the beginning of the digits. */
+/* Writes digits so that the last digit precedes `end`; returns the position of the first digit. */
 static char *digits(char *end, uint64_t number, unsigned base)
 {
 	do {
@@ -95,8 +95,8 @@ void wmk_kline_seconds(struct wmk_kline *line, uint64_t ns, unsigned n_digits)
 }
 
 /*
- * Escapes one byte. `next`: the following byte. If `next` is an octal digit, the escape has three digits, so that
- * `next` does not become part of the escape. Returns the number of bytes at `to`.
+ * Escapes one byte. `next`: the following byte. If the byte `next` is an octal digit, the escape has three digits, so
+ * that `next` does not become part of the escape. Returns the number of bytes that were written to `to`.
  */
 static size_t escape(char to[4], uint8_t byte, int next)
 {

@@ -32,7 +32,7 @@ static const struct {
 	{ "fcntl", WMK_KRETURN_FCNTL }, { "poll", WMK_KRETURN_POLL }, { "none", WMK_KRETURN_NEVER },
 };
 
-/* Returns false if the row is malformed (a test reads all rows). */
+/* Returns false if the row of the table is malformed (a test reads all rows). */
 static bool read_row(const char *row, struct wmk_kprint *print)
 {
 	const char *at = strchr(row, '(') + 1;
@@ -78,7 +78,7 @@ static void by_kinds(struct wmk_kprint *print)
 
 /* ── copied data ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Copies the vector itself and the content of its elements. */
+/* Copies the I/O vector itself and the content of its elements. */
 static void add_vectors(struct wmk_kprint *print, unsigned arg, const struct wmk_kform *form)
 {
 	const bool at_exit = form->when & WMK_KFORM_OUT;
@@ -103,7 +103,10 @@ static uint16_t most_of(const struct wmk_kprint *print, const struct wmk_kform *
 {
 	if (form->max)
 		return form->max;
-	/* Copies one more byte than is printed, to distinguish texts that are cut from texts that fit. */
+	/*
+	 * The record contains one more byte than is printed, so that the printer can detect texts that are longer than
+	 * the limit.
+	 */
 	if (form->op == WMK_SYSCALLS_TEXTS)
 		return (uint16_t)(print->strings < WMK_SYSCALLS_STRING_MAX ? print->strings + 1 :
 									   WMK_SYSCALLS_STRING_MAX);
@@ -195,8 +198,9 @@ static bool put_arg(const struct wmk_kprint *print, unsigned arg, const struct w
 }
 
 /*
- * Returns whether the entry ends with a comma, as in strace. The entry ends with a comma if arguments precede, and if
- * the first argument to print at exit has neither a condition nor a separator of its own (WMK_KFORM_OWN).
+ * Returns whether the text of the entry ends with a comma, as in strace. The text ends with a comma if arguments
+ * precede the comma, and if the first argument to print at exit has neither a condition nor its own separator
+ * (WMK_KFORM_OWN).
  */
 static bool has_comma_before(const struct wmk_kprint *print)
 {
@@ -254,7 +258,7 @@ const char *wmk_kprint_errno(int64_t result, char room[24])
 }
 
 /*
- * Returns the text for a result that the kernel handles itself and does not return to the program; NULL: another
+ * Returns the text for a result that the kernel handles itself and does not return to the program; NULL for any other
  * result.
  */
 static const char *restart_words(int64_t err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * print_table.c - forms of system calls if strace prints more than the kinds in syscall_table.c define, or if
- * syscall_table.c lacks the system call (see arg_format.h). Prefix '*': 32-bit programs only; '-': the machine's own
- * system calls only.
+ * syscall_table.c lacks the system call (see arg_format.h). The prefix '*' marks rows for 32-bit programs only; '-'
+ * marks rows for the machine's own system calls only.
  */
 #include "base/array.h"
 #include "strace/arg_format.h"

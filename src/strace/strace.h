@@ -76,17 +76,21 @@ struct wmk_strace_stats {
 	uint64_t buffer;         /* bytes of the buffer of each CPU */
 };
 
-/* A source of records: one stream for each CPU, each ordered by time. */
+/* A source of records, which has one stream for each CPU; each stream is ordered by time. */
 struct wmk_strace_source_ops {
 	int (*follow)(struct wmk_strace_source *source, pid_t pid);
 	int (*start)(struct wmk_strace_source *source);
-	/* After this call, no new records arrive; existing records stay readable. */
+	/* After the call of stop(), no new records arrive; existing records are still readable. */
 	void (*stop)(struct wmk_strace_source *source);
 	/*
-	 * Fills heads[i] if the stream has a record. The record's memory is valid until the next call for this stream.
+	 * Sets heads[i] to the next record of stream `i`, if the stream has a record. The memory of the record is valid
+	 * until the next call of fill() for this stream.
 	 */
 	void (*fill)(struct wmk_strace_source *source, unsigned i);
-	/* Finds the next exit record of this thread, if the record has arrived. The record stays in the stream. */
+	/*
+	 * Finds the next exit record of this thread, if the record has already arrived. The function does not remove
+	 * the record from the stream.
+	 */
 	bool (*peek)(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record);
 	/* Waits until many records have arrived, `ms` milliseconds have passed, or `fd` is readable. */
 	void (*wait)(struct wmk_strace_source *source, int fd, int ms);
@@ -109,20 +113,22 @@ struct wmk_strace_source {
 
 /* Initializes a source of n streams. -ENOMEM. */
 int wmk_strace_source_init(struct wmk_strace_source *source, const struct wmk_strace_source_ops *ops, unsigned n);
-/* Lets wmk_strace_source_take() return records up to a time shortly before now; is_end: lets it return all records. */
+/*
+ * Sets the time limit of wmk_strace_source_take() to a time shortly before now; with is_end, there is no limit.
+ */
 void wmk_strace_source_refill(struct wmk_strace_source *source, bool is_end);
 /*
- * Returns the earliest record of all streams, valid until the next call; NULL: no more records up to the time that
- * wmk_strace_source_refill() set.
+ * Returns the earliest record of all streams, valid until the next call; NULL: no further record up to the time that
+ * wmk_strace_source_refill() has set.
  */
 const struct wmk_syscalls_record *wmk_strace_source_take(struct wmk_strace_source *source);
 /*
- * Returns the size of one stream's buffer in bytes: the requested size, or a size that keeps the sum of all CPUs below
- * a limit.
+ * Returns the buffer size of one stream in bytes: the requested size, or a smaller size that keeps the sum for all CPUs
+ * below a limit.
  */
 uint64_t wmk_strace_source_bytes(const struct wmk_strace_args *args);
 
-/* `prints`: the form of each system call, which selects the data to copy. */
+/* `prints` contains the form of each system call; the form selects the data to copy. */
 struct wmk_strace_prints {
 	struct wmk_kprint *calls[WMK_SYSCALLS_ABIS];
 };
@@ -171,15 +177,15 @@ struct wmk_strace_lines {
 	struct wmk_strace_count *counts[WMK_SYSCALLS_ABIS];
 };
 
-/* Functions of strace_threads.c. Returns NULL if the thread is not followed. */
+/* Functions of strace_threads.c. Returns NULL if the tracer does not follow the thread. */
 struct wmk_strace_thread *wmk_strace_thread_find(struct wmk_strace_lines *lines, uint32_t tid);
 /* Doubles the table. Returns false without memory. */
 bool wmk_strace_threads_grow(struct wmk_strace_lines *lines);
 /* Invalidates pointers to other threads. */
 void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread);
-/* Stores a copy of the entry record and of its pieces, because the memory of the record belongs to the ring. */
+/* Stores a copy of the entry record and of its pieces, because the original memory belongs to the ring. */
 bool wmk_strace_thread_keep(struct wmk_strace_thread *thread, const struct wmk_syscalls_record *record);
-/* Returns whether the thread has exited, even if it is still a zombie. */
+/* Returns whether the thread has exited; a zombie counts as exited. */
 bool wmk_strace_thread_is_gone(uint32_t tid);
 
 int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_strace_prints *prints,
@@ -187,27 +193,27 @@ int wmk_strace_lines_open(const struct wmk_strace_args *args, const struct wmk_s
 void wmk_strace_lines_close(struct wmk_strace_lines *lines);
 /* Writes the buffered text. */
 void wmk_strace_lines_flush(struct wmk_strace_lines *lines);
-/* Begins a line of this thread with thread number and time, according to the options. */
+/* Begins a line of this thread with the thread number and the time, if the options request them. */
 void wmk_strace_lines_begin(struct wmk_strace_lines *lines, uint32_t tid, uint64_t mono);
 /* -f: returns whether a new thread has no record yet. A new thread without a record may not have run yet. */
 bool wmk_strace_lines_has_newborn(struct wmk_strace_lines *lines);
-/* Adds a thread at its first record: a new thread, or a thread that started before the trace. */
+/* Adds a thread when its first record arrives: a new thread, or a thread that started before the trace. */
 struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, uint32_t tid, uint32_t pid);
 void wmk_strace_lines_record(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);
 /*
- * Prints the deferred entry and writes the buffered text. The caller calls this function when no records arrive for a
- * while.
+ * Prints the deferred entry line and writes the buffered text. The caller calls this function when no records have
+ * arrived for a while.
  */
 void wmk_strace_lines_idle(struct wmk_strace_lines *lines);
 /*
- * Removes threads that exited without a record. The caller first takes all records up to the time `until` of the
- * source, so only later records can still arrive.
+ * Removes the threads that exited without a record of their exit. The caller must first take all records up to the time
+ * `until` of the source, so that only later records can follow.
  */
 void wmk_strace_lines_reap(struct wmk_strace_lines *lines);
-/* The caller calls this function when no more records follow. */
+/* The caller calls this function after the last record. */
 void wmk_strace_lines_finish(struct wmk_strace_lines *lines);
 
-/* strace_json.c: append an object in a line to lines->out. `exit` NULL: the system call has not returned. */
+/* strace_json.c: append an object in a line to lines->out. `exit` is NULL if the system call has not returned. */
 void wmk_strace_json_call(struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
 			  const struct wmk_syscalls_record *exit);
 void wmk_strace_json_other(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record);

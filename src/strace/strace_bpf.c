@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "strace/strace.h"
 
-/* Once this many bytes are taken from a ring, their space is released to the kernel. */
+/* The number of bytes that the reader takes from a ring before it returns the space to the kernel. */
 #define RELEASE_BYTES 65536u
-/* System calls that are recorded regardless of the selection, because they determine the identity of threads. */
+/* System calls that are recorded even if they are not selected, because they determine the identity of threads. */
 static const char *const always[] = { "execve", "execveat", "clone", "clone3", "fork", "vfork" };
 
 struct slot {
@@ -32,8 +32,8 @@ struct bpf_source {
 	uint64_t ring_bytes;
 	struct slot *slots;
 	/*
-	 * epoll descriptor of the rings, edge-triggered. A level-triggered wait would return while a ring has any data.
-	 * An edge occurs only when a ring becomes a quarter full.
+	 * epoll descriptor of the rings, edge-triggered. With a level trigger, a wait would return whenever a ring
+	 * contains data. With an edge trigger, a wait returns only when a ring has become a quarter full.
 	 */
 	int epoll;
 };
@@ -88,7 +88,7 @@ static void bpf_fill(struct wmk_strace_source *source, unsigned ring)
 		}
 		wmk_syscalls_release(&slot->batch);
 		slot->has_batch = false;
-		/* The kernel is still writing the record: retry later. */
+		/* The kernel is still writing the record, so the reader tries again later. */
 		if (slot->batch.at < slot->batch.end)
 			return;
 	}

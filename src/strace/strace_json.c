@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_json.c - `waymark strace --json`: an object for each system call, signal and exit of a thread, one per line.
+ * strace_json.c - `waymark strace --json` prints an object for each system call, signal and thread exit, one object per
+ * line.
  *
  *     {"time":NS,"pid":1,"tid":1,"call":"openat","args":[{"name":"dfd","text":"AT_FDCWD","raw":4294967196},...],
  *      "result":3,"duration":NS}
@@ -8,8 +9,8 @@
  *     {"time":NS,"pid":1,"tid":1,"signal":"SIGCHLD","text":"{si_signo=...}"}
  *     {"time":NS,"pid":1,"tid":1,"exit":"exited with 0"}
  *
- * Times are nanoseconds since 1970. `text` is the text that strace prints. `text` has only ASCII characters, because
- * other bytes are escaped.
+ * Times are nanoseconds since 1970. The member `text` is the text that strace would print. The member `text` contains
+ * only ASCII characters, because other bytes are escaped.
  */
 #include <stdio.h>
 #include <unistd.h>

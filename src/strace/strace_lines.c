@@ -3,9 +3,9 @@
  * strace_lines.c - combines entries and exits of system calls of each thread to the lines that strace prints (see
  * strace.h).
  *
- * An entry is printed together with its exit, which is usually the next record. The entry is printed alone if a record
- * of another thread precedes the exit, or if no record arrives for a while. The rest then follows after "<...
- * resumed>".
+ * An entry is printed together with its exit, which is usually in the next record. The entry is printed alone if a
+ * record of another thread arrives before the exit, or if no record arrives for a while. The rest then follows after
+ * "<... resumed>".
  */
 #include <string.h>
 
@@ -23,7 +23,9 @@ static const struct wmk_kprint *print_of(const struct wmk_strace_lines *lines, c
 	return &lines->prints->calls[record->abi][record->number];
 }
 
-/* Prints an entry alone. An exit record that has arrived may contain an argument that was unreadable at entry. */
+/*
+ * Prints an entry alone. An exit record that has already arrived may contain an argument that was unreadable at entry.
+ */
 static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	const struct wmk_syscalls_record *entry = &thread->entry;
@@ -41,7 +43,7 @@ static void put_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *
 		lines->deferred = 0;
 }
 
-/* Finishes the open line before another line begins, even if the open line belongs to another thread. */
+/* Finishes the open line before another line begins; the open line may belong to another thread. */
 static void finish_open_line(struct wmk_strace_lines *lines)
 {
 	if (lines->deferred) {
@@ -59,7 +61,7 @@ static void put_end_of_line(struct wmk_strace_lines *lines)
 	lines->open = 0;
 }
 
-/* Prints ")" and spaces, so that results are aligned in one column. */
+/* Prints ")" and spaces, so that the results of all lines are aligned in one column. */
 static void put_before_result(struct wmk_strace_lines *lines)
 {
 	const size_t written = lines->open ? lines->open_column : 0;
@@ -72,7 +74,10 @@ static void put_before_result(struct wmk_strace_lines *lines)
 	wmk_kline_bytes(&lines->out, "= ", 2);
 }
 
-/* Selects the line on which the system call continues: the line of its entry, or a new line with the time `mono`. */
+/*
+ * Selects the line on which the output of the system call continues: the line of the entry, or a new line with the time
+ * `mono`.
+ */
 static void continue_line(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	if (lines->deferred == thread->tid) {
@@ -109,7 +114,9 @@ static void put_call(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 	put_end_of_line(lines);
 }
 
-/* Prints an exit without an entry: the system call began before the trace, or the entry record was lost. */
+/*
+ * Prints an exit without an entry; either the system call began before the trace, or the entry record was lost.
+ */
 static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_record *exit)
 {
 	const struct wmk_syscalls_record none = { .number = exit->number, .abi = exit->abi };
@@ -124,7 +131,9 @@ static void put_half(struct wmk_strace_lines *lines, const struct wmk_syscalls_r
 	put_end_of_line(lines);
 }
 
-/* Prints a system call without a result: its thread exited, or the system call is a return from a signal handler. */
+/*
+ * Prints a system call without a result; either its thread exited, or the system call returns from a signal handler.
+ */
 static void put_unreturned(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread, uint64_t mono)
 {
 	const struct wmk_kprint *print = print_of(lines, &thread->entry);
@@ -159,7 +168,7 @@ static void count(struct wmk_strace_lines *lines, const struct wmk_strace_thread
 	here->ns += exit->mono - thread->entry.mono;
 }
 
-/* Prints a change of the ABI. A 64-bit process can make 32-bit system calls, too. */
+/* Prints a message about a change of the ABI of the thread. A 64-bit process can also make 32-bit system calls. */
 static void print_abi(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread,
 		    const struct wmk_syscalls_record *record)
 {
@@ -187,7 +196,10 @@ static bool is_objects(const struct wmk_strace_lines *lines)
 	return lines->args->json && (!lines->args->is_summary || lines->args->with_summary);
 }
 
-/* Returns whether the exit record of this system call has no number, because the kernel restores other registers. */
+/*
+ * Returns whether the exit record of this system call lacks a system call number, because the kernel restores other
+ * registers.
+ */
 static bool never_exits(const struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record)
 {
 	const char *name = print_of(lines, record)->call.name;
@@ -222,7 +234,7 @@ static void on_entry(struct wmk_strace_lines *lines, struct wmk_strace_thread *t
 		end_of_handler(lines, thread);
 }
 
-/* Returns whether an exit can be the first record of a new thread. */
+/* Returns whether an exit record of this kind can be the first record of a new thread. */
 static bool is_birth(const struct wmk_strace_lines *lines, const struct wmk_syscalls_record *record)
 {
 	const char *name = print_of(lines, record)->call.name;
@@ -236,8 +248,8 @@ static bool is_exec(const struct wmk_strace_lines *lines, const struct wmk_sysca
 }
 
 /*
- * Finds the entry of an execve() that a thread other than the first thread called. At exit, the calling thread has the
- * number of the first thread.
+ * Finds the entry of an execve() that a thread other than the first thread called. At the exit from execve(), the
+ * calling thread has the thread number of the first thread.
  */
 static void adopt_exec(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
@@ -299,7 +311,7 @@ static void on_exit_of(struct wmk_strace_lines *lines, struct wmk_strace_thread 
 			record = &exec;
 		}
 	}
-	/* The exit of rt_sigreturn() has no number in its registers, so the exit is not printed. */
+	/* The registers at the exit from rt_sigreturn() contain no system call number, so the exit is not printed. */
 	if (record->number == WMK_SYSCALLS_OTHER && !(thread->has_entry && thread->entry.number == WMK_SYSCALLS_OTHER))
 		return;
 	if (!is_selected(lines, record)) {
@@ -341,7 +353,7 @@ static void on_signal(struct wmk_strace_lines *lines, const struct wmk_syscalls_
 	put_end_of_line(lines);
 }
 
-/* If the kernel reported no status, derives the status from the thread's last system call. */
+/* If the kernel reported no exit status, the status is derived from the last system call of the thread. */
 static void find_status(const struct wmk_strace_lines *lines, const struct wmk_strace_thread *thread,
 			struct wmk_syscalls_record *record)
 {
@@ -374,7 +386,7 @@ static void on_end(struct wmk_strace_lines *lines, struct wmk_strace_thread *thr
 	wmk_strace_thread_remove(lines, thread);
 }
 
-/* Prints the message. If lines go to the same terminal, finishes the open line first. */
+/* Prints the message. If the lines go to the same terminal, the function finishes the open line first. */
 static void print_attached(struct wmk_strace_lines *lines, uint32_t tid)
 {
 	if (!lines->args->output && !lines->args->json) {
@@ -437,7 +449,7 @@ void wmk_strace_lines_idle(struct wmk_strace_lines *lines)
 }
 
 /*
- * Returns whether all records of an exited thread have been taken: the thread exited before the time up to which
+ * Returns whether all records of an exited thread were taken: the thread must have exited before the time up to which
  * records are taken.
  */
 static bool is_over(const struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)

@@ -15,7 +15,10 @@
 #include "strace/strace.h"
 #include "strace/arg_format.h"
 
-/* The classes of strace. `forms`: system calls with an argument of one of these forms also belong to the class. */
+/*
+ * The classes of strace. `forms` lists argument forms: a system call with an argument of one of these forms also
+ * belongs to the class.
+ */
 static const struct {
 	const char *name, *other;
 	const char *forms[3];
@@ -203,7 +206,7 @@ static int add_signal(void *data, const char *word)
 	return wmk_errorx(-ENOENT, "no signal is named %.40s", word);
 }
 
-/* Calls add() for each element of a list separated by commas; "none" is the empty list. */
+/* Calls add() for each element of a list separated by commas; "none" means the empty list. */
 static int each(const char *list, int (*add)(void *data, const char *word), void *data)
 {
 	int err = 0;

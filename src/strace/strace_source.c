@@ -2,9 +2,9 @@
 /*
  * strace_source.c - merges the records of all CPUs' streams in the order of time (see strace.h).
  *
- * Records are taken up to a time shortly before the streams are examined. When a record is taken, all earlier records
- * of other CPUs are therefore in their streams. So the record of a cause is taken before the record of its effect. The
- * short delay lets the kernel finish records that it is still writing.
+ * The source takes records up to a time shortly before it examines the streams. When the source takes a record, all
+ * earlier records of other CPUs are therefore in their streams. So the source takes the record of a cause before it
+ * takes the record of the effect. During the short delay, the kernel can finish the records that it is still writing.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_summary.c - `waymark strace -c`: number, failures and total time of each system call, as strace's table or as
- * JSON.
+ * strace_summary.c - `waymark strace -c` prints the number of calls, the number of failures and the total time of each
+ * system call, as strace's table or as JSON.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ struct row {
 	struct wmk_strace_count count;
 };
 
-/* Longest time first, then by name. */
+/* Sorts rows by total time, the longest time first, and then by name. */
 static int compare(const void *a, const void *b)
 {
 	const struct row *one = a, *other = b;
@@ -25,7 +25,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
-/* System calls of the same name share one row, regardless of the ABI. */
+/* System calls with the same name share one row, even if their ABIs differ. */
 static unsigned gather(const struct wmk_strace_lines *lines, struct row *rows, struct wmk_strace_count *total)
 {
 	unsigned n = 0;

@@ -65,7 +65,7 @@ struct wmk_strace_thread *wmk_strace_lines_add(struct wmk_strace_lines *lines, u
 	return lines->latest = thread;
 }
 
-/* Moves later entries of the probe sequence into the hole, so that look-ups still find them. */
+/* Moves later entries of the probe sequence into the free slot, so that look-ups still find these entries. */
 void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_thread *thread)
 {
 	size_t hole = (size_t)(thread - lines->threads), i = hole;
@@ -84,7 +84,9 @@ void wmk_strace_thread_remove(struct wmk_strace_lines *lines, struct wmk_strace_
 			if (!lines->threads[i].is_used)
 				return;
 			home = (lines->threads[i].tid * 2654435761u) & (lines->n_slots - 1);
-			/* An entry stays if its home slot is after the hole, up to and including its current slot. */
+			/*
+			 * An entry keeps its slot if its home slot is between the free slot and its current slot.
+			 */
 			if (hole <= i ? (hole < home && home <= i) : (hole < home || home <= i))
 				continue;
 			break;

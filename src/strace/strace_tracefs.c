@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace_tracefs.c - reads system calls without BPF, from events of a tracefs instance. Pointers are printed as numbers
- * (see strace.h).
+ * strace_tracefs.c - reads system calls without BPF, from events of a tracefs instance. This source prints pointers as
+ * numbers (see strace.h).
  *
- * raw_syscalls does not mark system calls of 32-bit programs. System calls of 32-bit programs are printed with the
- * names of the machine's own system calls.
+ * raw_syscalls does not mark system calls of 32-bit programs. The number of a 32-bit system call is printed with the
+ * name that it has among the machine's own system calls.
  */
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 #define CPUS_MAX 8192u
 
 /*
- * An event: the number of the event, and the positions of the system call's number and values in records of the event.
+ * An event: its number, and the positions of the system call number and of the values in records of the event.
  */
 struct event {
 	uint16_t type;
@@ -151,7 +151,7 @@ static void tracefs_fill(struct wmk_strace_source *source, unsigned cpu)
 	wmk_error_clear();
 }
 
-/* Returns false: records of tracefs contain no copied data, and therefore no late data. */
+/* Returns false, because records of tracefs contain no copied data and therefore no late data. */
 static bool tracefs_peek(struct wmk_strace_source *source, uint32_t tid, struct wmk_syscalls_record *record)
 {
 	(void)source;
@@ -211,7 +211,7 @@ static const struct wmk_strace_source_ops tracefs_ops = {
 	.close = tracefs_close,
 };
 
-/* Reads the positions of the fields from the format file. */
+/* Reads the positions of the fields from the format file of the event. */
 static int read_layout(struct tracefs_source *it, unsigned which)
 {
 	struct event *event = &it->events[which];

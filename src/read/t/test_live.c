@@ -260,7 +260,10 @@ static void quiet_stream_does_not_delay_others(void **state)
 	world_over(&w, 0, 0);
 }
 
-/* Events are declared while the trace is followed. The old version is closed when the last stream has left it. */
+/*
+ * Events are declared while the trace is followed. The reader closes the old version after all streams have changed to
+ * the new version.
+ */
 static void new_events_are_read_when_metadata_grows(void **state)
 {
 	struct world w;
