@@ -78,7 +78,7 @@ def compared(b, runs):
     ours = [b.waymark, 'analyze', 'sched', '--json', directory]
     rivals = {'perf sched latency': (['perf', 'sched', 'latency', '-i', data], samples)}
     if shutil.which('lttng-schedstats'):
-        rivals['lttng-analyses'] = (['lttng-schedstats-mi', '--no-intersection', directory], records)
+        rivals['lttng-analyses'] = (['lttng-schedstats-mi', directory], records)
     if not subprocess.run([PYTHON, '-c', 'import bt2'], capture_output=True).returncode:
         rivals['babeltrace2 in Python'] = ([PYTHON, os.path.join(HERE, 'wake_latency.py'), directory], records)
     cases = []

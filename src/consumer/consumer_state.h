@@ -46,6 +46,9 @@ struct wmk_group {
 	uint64_t flush_ns;         /* flush interval; 0: whole sub-buffers only */
 	uint64_t reclaim_ns;       /* idle time after which the memory of a ring is given back; 0: never */
 	uint64_t start_ts;
+	/* of a kernel channel: the time at which its streams end; settled: they have no record since the last stop */
+	uint64_t stop_ts;
+	bool settled;
 	struct wmk_store_limits limits;
 	struct wmk_cpu_hotplug *cpus;      /* of a kernel channel: its CPUs that may come online */
 	void (*close_cpus)(struct wmk_cpu_hotplug *cpus);

@@ -4,10 +4,13 @@
  * loss.
  *
  * The lost count of a packet has two parts: losses of the source, and unwritten records. The losses of the source are
- * counted up to the end of the packet. The unwritten records are earlier records that could not be written. The lost
- * count of a packet never includes a loss that happened after the end of the packet. The first lost count of every
- * stream is 0, and the last lost count is the final count. If no packet with records can report a lost count, an empty
- * packet reports the lost count.
+ * counted up to the end of the packet. The unwritten records are earlier records that could not be written. So no
+ * packet includes a loss that happened after the end of the packet. Every stream begins with 0 and ends with the final
+ * count. If no packet with records reports a count, an empty packet reports this count.
+ *
+ * Every stream of a kernel channel begins with an empty packet that has the time of the start, and ends with an empty
+ * packet that has the time of the stop. So all streams of a kernel trace have the same begin and end, also those of
+ * CPUs without records: babeltrace and lttng-analyses can select the time range that all streams of a trace share.
  */
 #include "consumer/drain.h"
 
@@ -19,6 +22,7 @@
 #include "base/error.h"
 #include "base/testpoint.h"
 #include "consumer/stream_counts.h"
+#include "kernel/channel/channel_reader.h"
 
 /* Limits of the packets and bytes of one stream, after which the next stream is drained. */
 #define TURN 4
@@ -96,13 +100,20 @@ static int put_empty(struct wmk_consumer *consumer, struct wmk_stream *stream, u
 	return put_packet(consumer, stream, &packet, lost);
 }
 
+/* The time of an empty packet directly after the packets that were written. */
+static uint64_t end_of(const struct wmk_stream *stream)
+{
+	return stream->end_ts ? stream->end_ts : stream->group->start_ts;
+}
+
 /*
- * Open the file of the stream if the file is not open. If the first packet with records has a lost count other than 0,
- * write an empty packet with the count 0 before this packet. A later consumer that finds only the empty packet
- * continues before the packet with records.
+ * Open the file if the stream has none. If the first packet with records has a lost count other than 0, write an empty
+ * packet with count 0 before it. A later consumer that finds only the empty packet continues before the packet with
+ * records. `ts`: the begin of the next packet. A stream of a kernel channel always begins with an empty packet.
  */
 static int open_stream(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t ts, uint64_t lost)
 {
+	const bool is_kernel = stream->group->cpus != NULL;
 	int err = 0;
 
 	if (!stream->out) {
@@ -112,8 +123,8 @@ static int open_stream(struct wmk_consumer *consumer, struct wmk_stream *stream,
 			return err;
 		stream->group->now.counts.streams++;
 	}
-	if (stream->sequence == 0 && lost)
-		err = put_empty(consumer, stream, ts, 0);
+	if (stream->sequence == 0 && (lost || is_kernel))
+		err = put_empty(consumer, stream, is_kernel && end_of(stream) < ts ? end_of(stream) : ts, 0);
 	return err;
 }
 
@@ -131,6 +142,7 @@ static int write_packet(struct wmk_consumer *consumer, struct wmk_stream *stream
 	err = open_stream(consumer, stream, packet->begin_ts, lost);
 	if (err >= 0)
 		err = put_packet(consumer, stream, packet, lost);
+	stream->group->settled = false;
 	return err;
 }
 
@@ -219,36 +231,64 @@ static void update_cut(struct wmk_stream *stream)
 		stream->cut = stream->source->ops->cut(stream->source);
 }
 
-/* Write the counts in an empty packet, unless the last packet already has the same counts. */
-static int put_counts(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t lost)
+/*
+ * Write the counts in an empty packet, unless the last packet already has the same counts. `at`: the stream ends at
+ * this time, or later (0: unknown). If the last packet ends earlier, write an empty packet with this time.
+ */
+static int put_counts(struct wmk_consumer *consumer, struct wmk_stream *stream, uint64_t lost, uint64_t at)
 {
-	const uint64_t ts = stream->end_ts ? stream->end_ts : stream->group->start_ts;
+	const uint64_t end = end_of(stream);
+	const bool is_due = lost != stream->lost_written || stream->cut != stream->cut_written;
 	int err = 0;
 
-	if (lost != stream->lost_written || stream->cut != stream->cut_written) {
-		err = open_stream(consumer, stream, ts, lost);
+	if (is_due || (at > stream->end_ts && !stream->failed)) {
+		err = open_stream(consumer, stream, end, lost);
 		if (err >= 0)
-			err = put_empty(consumer, stream, ts, lost);
+			err = put_empty(consumer, stream, at > end ? at : end, lost);
 	}
-	if (err < 0)
+	if (err < 0 && is_due)
 		wmk_stream_write_failed(stream, err);
-	return err;
+	else if (err < 0)
+		wmk_error_clear();     /* the trace lacks no record and no count */
+	return is_due ? err : 0;
 }
 
 static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	update_cut(stream);
-	return put_counts(consumer, stream, wmk_stream_lost(stream) + wmk_stream_unwritten(stream));
+	return put_counts(consumer, stream, wmk_stream_lost(stream) + wmk_stream_unwritten(stream),
+			  stream->group->stop_ts);
 }
 
 int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
+	const bool is_kernel = stream->group->cpus != NULL;
 	uint64_t lost, cut;
 
 	stream->source->ops->chunk_end(stream->source, &lost, &cut);
 	stream->cut = cut;
 	lost += wmk_stream_unwritten(stream);
-	return put_counts(consumer, stream, lost > stream->lost_written ? lost : stream->lost_written);
+	return put_counts(consumer, stream, lost > stream->lost_written ? lost : stream->lost_written,
+			  is_kernel && stream->has_cut ? stream->chunk_cut.ts : 0);
+}
+
+uint64_t wmk_group_kernel_now(const struct wmk_group *group)
+{
+	return group->cpus ? wmk_kreader_now(group->from) : 0;
+}
+
+/*
+ * Set the time at which the streams of kernel channels end. Call this function before the last records are taken, so
+ * that no later record is earlier than this time. If the streams have no record since the last stop, they have ended
+ * already, and mode END writes no further packet.
+ */
+static void set_stop(struct wmk_consumer *consumer, enum wmk_drain_mode mode)
+{
+	for (size_t i = 0; i < consumer->n_groups; i++) {
+		struct wmk_group *group = consumer->groups[i];
+
+		group->stop_ts = mode == WMK_DRAIN_END && group->settled ? 0 : wmk_group_kernel_now(group);
+	}
 }
 
 /*
@@ -416,6 +456,8 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 		}
 	for (i = 0; i < consumer->n_streams; i++)
 		consumer->streams[i]->packets = 0;
+	if (mode == WMK_DRAIN_END || settle)
+		set_stop(consumer, mode);
 	if (mode == WMK_DRAIN_WHOLE) {
 		result->followed = follow(consumer);
 		drain_whole(consumer, group, result);
@@ -438,6 +480,7 @@ void wmk_consumer_drain(struct wmk_consumer *consumer, enum wmk_drain_mode mode,
 			continue;
 		check_file(consumer, stream);
 		err = mode == WMK_DRAIN_END ? end_stream(consumer, stream) : write_counts(consumer, stream);
+		stream->group->settled = true;
 		if (err < 0 || (mode == WMK_DRAIN_END && wmk_stream_unwritten(stream)))
 			result->err = err < 0 ? err : stream->group->now.output_error;
 	}

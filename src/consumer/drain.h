@@ -43,7 +43,9 @@ bool wmk_stream_flush(struct wmk_consumer *consumer, struct wmk_stream *stream, 
  * of the output: no count is lost; call it again later.
  */
 int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream);
-/* Count a packet that could not be written. The function stores the text of the cause chain, and clears the chain. */
+/* The current time in the clock of a kernel channel. 0: the group is no kernel channel. */
+uint64_t wmk_group_kernel_now(const struct wmk_group *group);
+/* Count a packet that was not written. Stores the text of the cause chain, and clears the chain. */
 void wmk_stream_write_failed(struct wmk_stream *stream, int err);
 /*
  * End a stream because its source is corrupt or because the stream cannot be continued. The other streams continue.

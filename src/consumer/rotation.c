@@ -67,9 +67,13 @@ static int do_cut(void *data)
 
 		if (stream->group->is_next)
 			continue;
-		/* If the source has no cut, the stream ends at the last position that was read from the source. */
+		const uint64_t now = wmk_group_kernel_now(stream->group);
+
+		/* If the source has no cut, the stream ends at the position where the source was last read. */
 		stream->has_cut = !stream->failed && !wmk_stream_is_at_stop_only(stream) &&
 				  stream->source->ops->chunk_cut(stream->source, &stream->chunk_cut) == 0;
+		if (now)
+			stream->chunk_cut.ts = now;
 	}
 	wmk_error_clear();
 	consumer->cut_ns = wmk_clock_monotonic();

@@ -278,11 +278,14 @@ static uint32_t padding(const struct wmk_store_stream *stream, const struct wmk_
 
 static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_packet *packet)
 {
+	/* A packet without records does not replace the only file: it would remove all records of the stream. */
+	const bool can_exceed = stream->limits.count == 1 && !packet->content;
+
 	/*
 	 * No current file exists: the only file was removed for lack of space, and its successor could not be created.
 	 */
-	return stream->fd < 0 ||
-	       (stream->limits.size && stream->len && stream->len + wmk_ctf_packet_size(packet) > stream->limits.size);
+	return stream->fd < 0 || (stream->limits.size && stream->len && !can_exceed &&
+				  stream->len + wmk_ctf_packet_size(packet) > stream->limits.size);
 }
 
 void wmk_store_stream_prepare(struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)

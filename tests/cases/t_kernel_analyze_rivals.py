@@ -140,14 +140,11 @@ COMMANDS = ('cputop', 'schedtop', 'schedstats', 'irqstats', 'syscallstats', 'iol
 
 def of_lttng_analyses(command, *argv):
     """
-    Run a command of lttng-analyses. babeltrace's Python module sometimes crashes (SIGSEGV): then it runs again. A CPU
-    that was idle during the whole state dump has no time in common with the dump: then --no-intersection is needed.
+    Run a command of lttng-analyses. babeltrace's Python module sometimes crashes (SIGSEGV): then it runs again.
     """
     for _ in range(10):
         done = finished(['lttng-' + command, *argv], capture_output=True, text=True, timeout=120)
-        if 'Trace has no intersection' in done.stdout + done.stderr:
-            argv = ('--no-intersection', *argv)
-        elif done.returncode != -signal.SIGSEGV:
+        if done.returncode != -signal.SIGSEGV:
             break
     else:
         raise Skip('the Python module of babeltrace crashes on this trace')
@@ -158,7 +155,7 @@ def of_lttng_analyses(command, *argv):
 
 def tables_of(command, trace, *options):
     """[(class, rows)] that a command prints as JSON."""
-    said = json.loads(of_lttng_analyses(command + '-mi', '--no-intersection', *options, trace))
+    said = json.loads(of_lttng_analyses(command + '-mi', *options, trace))
     return [(table['class'], table['data']) for table in said['results']]
 
 

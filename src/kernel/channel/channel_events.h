@@ -69,8 +69,6 @@ static inline const struct wmk_kreader_event *wmk_kreader_of_type(const struct w
 	return reader->by_type[type] ? &reader->events[reader->by_type[type] - 1] : NULL;
 }
 
-/* Returns the present time in the clock of the instance. */
-uint64_t wmk_kreader_now(const struct wmk_kreader *reader);
 /* Returns NULL if the channel has no such event. */
 struct wmk_kreader_event *wmk_kreader_find(const struct wmk_kreader *reader, const char *system, const char *name);
 bool wmk_kreader_filters_accept(const struct wmk_kreader_filters *filters, uint64_t ts,

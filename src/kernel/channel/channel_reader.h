@@ -80,7 +80,9 @@ int wmk_kreader_filter(struct wmk_kreader *reader, const char *system, const cha
 int wmk_kreader_dumper(const struct wmk_kreader *reader, struct wmk_source **dumper);
 /* The clock of the channel's records. */
 enum wmk_clock_kind wmk_kreader_clock(const struct wmk_kreader *reader);
-/* Returns an upper bound of CPU numbers, including CPUs that may come online later. */
+/* Returns the present time in this clock. */
+uint64_t wmk_kreader_now(const struct wmk_kreader *reader);
+/* Upper bound of CPU numbers, including CPUs that may come online later. */
 unsigned wmk_kreader_cpus(const struct wmk_kreader *reader);
 /*
  * Opens one CPU as a source of packets. -ENOENT: no such CPU. -ENODEV: the CPU has not been online since the channel

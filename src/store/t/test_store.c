@@ -544,6 +544,10 @@ static void test_rotation_replaces_the_oldest_file(void **state)
 		assert_int_equal(append(stream, &packet), 0);
 	assert_int_equal(size_of("t/ust/uid/1/64-bit/c_0"), size);
 	assert_int_equal(wmk_store_stream_bytes(stream), size);
+	/* A packet without records does not replace the only file, although the file is full. */
+	for (unsigned i = 0; i < 3; i++, packet.content = i == 2 ? 0 : 64)
+		assert_int_equal(append(stream, &packet), 0);
+	assert_int_equal(size_of("t/ust/uid/1/64-bit/c_0"), 3 * size + 104);
 	wmk_store_stream_close(stream);
 	wmk_store_close(store);
 }
