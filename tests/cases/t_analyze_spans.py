@@ -73,6 +73,15 @@ def spans_equal_second_evaluation(case):
               tables['slowest'])
 
 
+def threads_without_names_are_numbers_in_findings(case):
+    path = case.path('nameless')
+    write_spans(case.random, path, 500)
+    slowest = result_of(case, 'spans', path)['tables']['slowest'][0]
+    wanted = 'the slowest span is %s of thread %d: ' % (slowest['span'], slowest['tid'])
+    notes = result_of(case, path)['notes']
+    check(any(note.startswith(wanted) for note in notes), 'findings: %s', notes)
+
+
 def spans_of_chosen_events_equal_second_evaluation(case):
     """--from, --to: spans between records of any two events of a thread, also between two records of one event."""
     path = case.path('chosen')
@@ -205,6 +214,6 @@ def counters_equal_second_evaluation(case):
 
 
 if __name__ == '__main__':
-    main([spans_equal_second_evaluation, spans_of_chosen_events_equal_second_evaluation,
-          futexes_equal_second_evaluation, counts_of_events_equal_view, losses_are_those_of_the_packets,
-          counters_equal_second_evaluation])
+    main([spans_equal_second_evaluation, threads_without_names_are_numbers_in_findings,
+          spans_of_chosen_events_equal_second_evaluation, futexes_equal_second_evaluation, counts_of_events_equal_view,
+          losses_are_those_of_the_packets, counters_equal_second_evaluation])
