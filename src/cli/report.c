@@ -77,9 +77,10 @@ static const char *const details[] = {
 	"events of `waymark record --preset=sched`.",
 	"The timeline zooms (wheel, + and -) and moves (drag, arrow keys). A click on a span, a state or a record "
 	"shows its fields. The page lists the keys.",
-	"If a trace has at most 100,000 records, the page has each record with its fields. For a larger trace, the "
-	"page has no individual records, and sums short states and spans. Each span longer than 1/2000 of the trace "
-	"is in the page. Sums and tables are exact. For details of a part, select it with --begin and --end.",
+	"If a trace has at most 100,000 records, the page has each record, with its fields if all fields have at most "
+	"3 MiB. For a larger trace, the page has no individual records, and sums short states and spans. Each span "
+	"longer than 1/2000 of the trace is in the page. Sums and tables are exact. For details of a part, select it "
+	"with --begin and --end.",
 	"Damaged parts and lost records are reported on standard error; the exit status is 1 if a part is damaged.",
 	NULL
 };

@@ -307,6 +307,26 @@ def sums_of_states_are_exact_in_large_traces(case):
     check(browse(case, 'trace', page)['state']['title'].endswith(': running'), 'no state in the page')
 
 
+def large_fields_are_left_out(case):
+    """At most 100,000 records with more than 3 MiB of fields: the page has all records without fields, and says so."""
+    note = b'x' * 100 + b'\0'
+    for name, n in (('small', 20000), ('large', 40000)):
+        plain, now = Plain(contexts='\tevent.context := struct { int32_t vpid; int32_t vtid; };\n'), BEGIN
+        plain.event('shop:note', 'string text;')
+        records = [struct.pack('<HQii', 0, now + 1000 * i, 4, 5 + i % 3) + note for i in range(1, n)]
+        plain.write(case.path(name), stream=[plain.packet(
+            [(BEGIN, 0, lambda bits, more=b''.join(records): bits.i(32, 4).i(32, 5).raw(note + more))],
+            end=BEGIN + 1000 * n)])
+        page = made(case, name)
+        data, is_large = embedded(page, 'data'), name == 'large'
+        check(data['whole'] and len(data['records']) == 4 * n, '%s: %d of %d records', name, len(data['records']) // 4,
+              n)
+        check(data['has_fields'] != is_large and ('"text":"xxx' in page) != is_large, '%s: fields', name)
+        check(len(page) < 5 << 20, '%s: the page has %d bytes', name, len(page))
+        outcome = browse(case, name, page)
+        check(('more than 3 MiB' in outcome['note']) == is_large, '%s: page: %s', name, outcome['note'])
+
+
 def empty_and_missing_traces(case):
     Plain().write(case.path('none'))
     page = made(case, 'none')
@@ -331,4 +351,4 @@ def uplot_is_the_release(_case):
 if __name__ == '__main__':
     main([page_zooms_pans_sorts_and_shows_fields, flame_graph_has_system_calls, call_stacks_are_drawn,
           lost_records_are_drawn, long_spans_of_large_traces_are_kept, sums_of_states_are_exact_in_large_traces,
-          empty_and_missing_traces, uplot_is_the_release])
+          large_fields_are_left_out, empty_and_missing_traces, uplot_is_the_release])

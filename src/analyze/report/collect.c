@@ -139,6 +139,17 @@ static int take_spans(struct wmk_report *report)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Keep no fields. */
+static void drop_fields(struct wmk_report *report)
+{
+	if (report->lines)
+		fclose(report->lines);
+	free(report->fields);
+	report->lines = NULL;
+	report->fields = NULL;
+	report->fields_size = 0;
+}
+
 static int put_fields(struct wmk_report *report, const struct wmk_record *record)
 {
 	struct wmk_json_writer w;
@@ -156,6 +167,9 @@ static int put_fields(struct wmk_report *report, const struct wmk_record *record
 	err = wmk_json_end(&w, err);
 	if (err >= 0 && fwrite(report->scratch.text, 1, report->scratch.len, report->lines) != report->scratch.len)
 		err = wmk_error(-ENOMEM, "no memory for the fields of %u records", report->n_kept);
+	report->fields_len += report->scratch.len;
+	if (report->fields_len > WMK_REPORT_FIELDS)
+		drop_fields(report);
 	return err;
 }
 
@@ -190,7 +204,7 @@ static int keep(struct wmk_report *report, const struct wmk_record *record)
 	    !report->timeline.tracks[kept->track].name[0])
 		wmk_value_text(&record->procname, report->timeline.tracks[kept->track].name,
 			       sizeof(report->timeline.tracks->name));
-	if (err >= 0)
+	if (err >= 0 && report->lines)
 		err = put_fields(report, record);
 	if (err >= 0)
 		report->n_kept++;
@@ -218,14 +232,10 @@ static void reduce(struct wmk_report *report)
 {
 	report->is_whole = false;
 	report->timeline.is_reduced = true;
-	fclose(report->lines);
-	free(report->fields);
+	drop_fields(report);
 	free(report->kept);
-	report->lines = NULL;
-	report->fields = NULL;
 	report->kept = NULL;
 	report->n_kept = report->cap_kept = 0;
-	report->fields_size = 0;
 }
 
 static int record(void *state, const struct wmk_record *record)
@@ -304,9 +314,7 @@ static void release(void *state)
 
 	if (report->spans)
 		wmk_query_spans.module->free(report->spans);
-	if (report->lines)
-		fclose(report->lines);
-	free(report->fields);
+	drop_fields(report);
 	free(report->kept);
 	free(report->losses);
 	free(report->data);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collect.h - the module that collects the data of a report that other modules do not have: sums over time, stacks, the
- * timeline, and losses. If a trace has at most WMK_REPORT_RECORDS records, the module also collects records and their
- * fields.
+ * timeline, and losses. If a trace has at most WMK_REPORT_RECORDS records, the module also collects records. If the
+ * fields of these records have at most WMK_REPORT_FIELDS bytes, it also collects the fields. So a page has about 5 MB
+ * at most.
  */
 #ifndef WMK_ANALYZE_REPORT_COLLECT_H
 #define WMK_ANALYZE_REPORT_COLLECT_H
@@ -13,6 +14,7 @@
 #include "read/callstacks.h"
 
 #define WMK_REPORT_RECORDS 100000u
+#define WMK_REPORT_FIELDS (3u << 20)   /* bytes of JSON */
 
 struct wmk_report_record {
 	int64_t ns;
@@ -42,9 +44,9 @@ struct wmk_report {
 	bool is_whole;                 /* all records so far are kept */
 	struct wmk_report_record *kept;
 	uint32_t n_kept, cap_kept;
-	FILE *lines;                   /* writes `fields` */
+	FILE *lines;                   /* writes `fields`; NULL: fields are not kept */
 	char *fields;                  /* a line of JSON for each kept record */
-	size_t fields_size;
+	size_t fields_size, fields_len; /* fields_len: of all records so far, also if they are not kept */
 	struct wmk_print_text scratch;
 	struct wmk_report_loss *losses;
 	uint32_t n_losses, cap_losses;

@@ -226,8 +226,10 @@ int wmk_report_data(const struct wmk_report *report, const struct wmk_result *re
 	n = n > WMK_REPORT_CELLS ? WMK_REPORT_CELLS : n;
 	for (uint32_t i = 0; i < report->threads->n_cpus; i++)
 		n_cpus += report->threads->cpus[i].switches > 0;
-	fprintf(out, "{\"whole\":%s,\"most_records\":%u,\"length\":%" PRId64 ",\"cpus\":%u,\"has_states\":%s",
-		report->is_whole ? "true" : "false", WMK_REPORT_RECORDS, length, n_cpus,
+	fprintf(out, "{\"whole\":%s,\"most_records\":%u,\"has_fields\":%s,\"length\":%" PRId64
+		     ",\"cpus\":%u,\"has_states\":%s",
+		report->is_whole ? "true" : "false", WMK_REPORT_RECORDS, report->lines ? "true" : "false", length,
+		n_cpus,
 		timeline->states.n || timeline->states.n_left_out ? "true" : "false");
 	fprintf(out, ",\"left_out\":%" PRIu64 ",\"grid\":{\"width\":%" PRId64 ",\"n\":%u",
 		timeline->states.n_left_out + timeline->spans.n_left_out, grid->width, n);

@@ -540,6 +540,9 @@ function makeNote() {
 	if (!data.whole)
 		texts.push("The trace has more than " + countText(data.most_records) + " records, so the page has no single records. " +
 			   "Select a part: waymark report --begin TIME --end TIME.");
+	else if (!data.has_fields)
+		texts.push("The fields of the records are not in the page, because they have more than 3 MiB. " +
+			   "Select a part: waymark report --begin TIME --end TIME.");
 	if (data.left_out)
 		texts.push(countText(data.left_out) + " short intervals are drawn as sums.");
 	if (!data.has_states)
