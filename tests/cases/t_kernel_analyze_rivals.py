@@ -85,8 +85,8 @@ def apart(ours, theirs):
 def wake_ups_equal_perf(case):
     """
     Begins of wake-ups, and the median of the differences of their latencies, are within 1 us of `perf sched timehist`.
-    Both record one after the other. An interrupt between both changes a time, and a busy machine makes the record
-    of the switch slower than the record of the wake-up. Another try may have fewer such wake-ups.
+    The kernel calls one tracer after the other (docs/analyze.md), so the time of the second tracer includes what the
+    first tracer takes, and interrupts between both. Another try may have fewer such wake-ups.
     """
     need('perf')
     need_kernel()
