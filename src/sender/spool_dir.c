@@ -400,6 +400,17 @@ int wmk_spool_packet(int file, uint64_t offset, struct wmk_ctf_packet *packet)
 	return wmk_ctf_trailer_decode(trailer, packet);
 }
 
+bool wmk_spool_has_packet(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number)
+{
+	const int file = wmk_spool_file(chunk, name, number);
+	struct wmk_ctf_packet packet;
+	const bool has = file >= 0 && wmk_spool_packet(file, 0, &packet) == 1;
+
+	if (file >= 0)
+		close(file);
+	return has;
+}
+
 void wmk_spool_remove_file(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number)
 {
 	char text[WMK_SPOOL_NAME + 32];

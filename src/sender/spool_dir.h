@@ -73,6 +73,12 @@ int wmk_spool_each_stream(const struct wmk_spool_chunk *chunk, int (*one)(void *
 int wmk_spool_file(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number);
 /* Read the head and the end of the packet at `offset`. 1: the packet is complete; 0: incomplete, or no packet. */
 int wmk_spool_packet(int file, uint64_t offset, struct wmk_ctf_packet *packet);
+/*
+ * True if the file of a stream begins with a complete packet. If the disk is full, the newest file may have no packet
+ * for a long time. Until then, the previous file must stay: a consumer daemon that continues the stream reads the last
+ * packet there.
+ */
+bool wmk_spool_has_packet(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number);
 /* Remove a file of a stream, and its index. */
 void wmk_spool_remove_file(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number);
 /*

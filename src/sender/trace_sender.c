@@ -347,12 +347,12 @@ static int send_amended(struct wmk_trace_sender *sender, struct sent_stream *str
 	return err < 0 ? err : wait_for(sender, 0, UINT32_MAX, 0);
 }
 
-/* Send the rest of one file. 1: the file is complete, and the next file exists; 0: no next file; -errno. */
+/* Send the rest of one file. 1: the file is complete, and the next file has a packet; 0: otherwise; -errno. */
 static int send_file(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk, struct sent_stream *stream)
 {
 	/* The next file exists only if this file is complete. So look for the next file before reading this one. */
-	int next = wmk_spool_file(chunk, stream->name, stream->file + 1), err = 0, found;
-	int file = wmk_spool_file(chunk, stream->name, stream->file);
+	const bool follows = wmk_spool_has_packet(chunk, stream->name, stream->file + 1);
+	int file = wmk_spool_file(chunk, stream->name, stream->file), err = 0, found;
 	struct wmk_ctf_packet packet;
 
 	while (file >= 0 && err == 0 && (found = wmk_spool_packet(file, stream->offset, &packet)) == 1) {
@@ -366,9 +366,7 @@ static int send_file(struct wmk_trace_sender *sender, const struct wmk_spool_chu
 		err = send_amended(sender, stream, file);
 	if (file >= 0)
 		close(file);
-	if (next >= 0)
-		close(next);
-	if (err == 0 && next >= 0) {
+	if (err == 0 && follows) {
 		sender->options->progress(sender->options->data);
 		stream->file++;
 		stream->offset = 0;

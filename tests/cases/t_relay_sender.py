@@ -17,7 +17,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from daemon import World, numbers_of  # noqa: E402
-from harness import SEED, VIEW, WAYMARK, Trace, check, check_sequences, finished, limit, main, rounds  # noqa: E402
+from harness import (  # noqa: E402
+    SEED, VIEW, WAYMARK, Trace, check, check_sequences, finished, limit, main, rounds, small_disk)
 from relay_process import Relay, spools, wait_sent  # noqa: E402
 
 SIZES = ['--subbuf-size', '256k', '--num-subbuf', '8']
@@ -192,6 +193,54 @@ def full_spool_is_counted(case):
         check_relay(case, relay, 'full', counts)
 
 
+def streams_of(spool):
+    """{file of a stream: size} in a spool."""
+    found = {}
+    for path in glob.glob(os.path.join(spool, 'ust/uid/*/*/*_*')):
+        with contextlib.suppress(FileNotFoundError):
+            found[path] = os.path.getsize(path)
+    return found
+
+
+@limit(60)
+def killed_consumer_daemon_continues_when_the_disk_of_the_spool_was_full(case):
+    """
+    The consumer daemon is killed when the relay has all packets of the spool, and the disk has no room for the next
+    packet.
+    """
+    with small_disk(case, '8m') as disk, World(case) as w:
+        place, relay = os.path.join(w.home, '.local/state/waymark/spool'), Relay(w, start=False)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.symlink(disk, place)
+        begin(w, 'full', relay, '--spool-size', '256k', channel=SMALL)
+        programs = two_writers(case, w)
+        w.wait(lambda: spools(w), 'the spool')
+        spool, = spools(w)
+        # (a file has one whole sub-buffer)
+        w.wait(lambda: sum(streams_of(spool).values()) > 200 << 10 and 0 in streams_of(spool).values(),
+               'a file without a packet, because the spool is full')
+        # Each file has a second name, so its removal by the sender frees no space.
+        kept = os.path.join(disk, '.kept')
+        os.mkdir(kept)
+        for n, path in enumerate(glob.glob(os.path.join(spool, 'ust/uid/*/*/**/*_*'), recursive=True)):
+            os.link(path, os.path.join(kept, str(n)))
+        with open(os.path.join(kept, 'ballast'), 'wb', buffering=0) as f, contextlib.suppress(OSError):
+            while True:
+                f.write(bytes(4096))
+        relay.start()
+        w.wait(lambda: connection(w, 'list', 'full')['connected'] and connection(w, 'list', 'full')['behind'] == 0,
+               'the relay to have all of the spool')
+        check(0 in streams_of(spool).values(), 'the disk has room: %s', streams_of(spool))
+        consumer = w.consumerd()
+        kill(consumer)
+        w.wait(lambda: w.consumerd() not in (None, consumer), 'the next consumer daemon')
+        shutil.rmtree(kept)
+        more_records(case, w)
+        counts = ended(case, w, 'full', programs)
+        wait_sent(w)
+        check_relay(case, relay, 'full', counts)
+
+
 @limit(60)
 def relay_that_lost_files_continues_after_a_counted_gap(case):
     """The relay has no files, an earlier copy of its files, or an earlier chunk. Later records are complete."""
@@ -338,5 +387,6 @@ def urls_are_checked_and_saved(case):
 main([trace_of_two_writers_is_complete_at_the_relay, killed_daemons_and_relay_lose_no_record,
       relay_that_lost_files_continues_after_a_counted_gap,
       spool_is_sent_after_destroy_by_a_later_consumer_daemon, state_of_a_connection_is_listed, full_spool_is_counted,
+      killed_consumer_daemon_continues_when_the_disk_of_the_spool_was_full,
       chunks_and_cleared_streams_are_the_same_at_the_relay, certificate_gives_the_host_and_is_awaited,
       urls_are_checked_and_saved])
