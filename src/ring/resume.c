@@ -241,6 +241,9 @@ int waymark_ring_reader_resume(struct waymark_ring_reader *r, uint64_t pos, uint
 	r->sequence = sequence;
 	r->last_ts = last_ts;
 	r->unsure = rc;
+	/* The next piece replaces the stored counts of the last piece, which may be the only exact counts of `pos`. */
+	if (rc == 0)
+		wmk_ring_leave_word(r);
 	if (records)
 		*records = wmk_ring_since(r->records - r->overwritten, r->base.records - r->base.overwritten);
 	return rc;

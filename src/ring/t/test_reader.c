@@ -126,6 +126,41 @@ static void next_reader_process_continues_where_the_last_one_ended(void **state)
 	munmap(seen, N);
 }
 
+/*
+ * A reader is killed between the write of a piece and its release. The next reader is killed too, after it was given
+ * the next piece. The third reader counts exactly.
+ */
+static void third_reader_has_exact_counts_at_an_unreleased_piece(void **state)
+{
+	struct pair p;
+	struct waymark_ring_packet packet;
+	struct waymark_ring_reader *again;
+	uint64_t pos, records = 0;
+	uint32_t ring = 0;
+
+	(void)state;
+	pair_open(&p, (struct waymark_ring_options) { .subbuf_size = 4096, .n_subbufs = 4, .prefault = 1 << 30 });
+	pin();
+	for (uint64_t i = 0; i < 10; i++)
+		record_u64(p.writer, i);
+	while (waymark_ring_reader_position(p.readers[ring]) == 0)
+		assert_true(++ring < p.n_rings);
+	assert_int_equal(waymark_ring_reader_next(p.readers[ring], WAYMARK_RING_FLUSH, &packet), 1);
+	pos = packet.begin_pos + packet.len;
+	for (uint64_t i = 10; i < 20; i++)
+		record_u64(p.writer, i);
+	for (unsigned reader = 2; reader <= 3; reader++) {
+		assert_int_equal(waymark_ring_reader_open(p.reader, ring, &again), 0);
+		assert_int_equal(waymark_ring_reader_resume(again, pos, 1, packet.end_ts, &records), 0);
+		assert_int_equal(records, 10);
+		assert_int_equal(waymark_ring_reader_next(again, WAYMARK_RING_FLUSH, &packet), 1);
+		assert_int_equal(packet.records, 20);
+		waymark_ring_reader_close(again);
+	}
+	unpin();
+	pair_close(&p);
+}
+
 static void test_invalid_ring_sets_are_refused(void **state)
 {
 	struct waymark_ring_set *set;
@@ -492,6 +527,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(next_reader_process_continues_where_the_last_one_ended),
+		cmocka_unit_test(third_reader_has_exact_counts_at_an_unreleased_piece),
 		cmocka_unit_test(test_invalid_ring_sets_are_refused),
 		cmocka_unit_test(test_cleared_rings_begin_anew),
 		cmocka_unit_test(chunk_ends_at_its_cut_and_next_one_counts_anew),
