@@ -184,7 +184,10 @@ static int take_trace(void *whole, const struct wmk_read_trace *trace)
 	return err;
 }
 
-/* Another decoder may get the same address. Classes of the closed trace stay: threads refer to them. */
+/*
+ * A later decoder may be allocated at the address of the closed trace's decoder, so clear the pointers to this decoder.
+ * Keep the classes of the closed trace, because threads refer to these classes.
+ */
 static void close_trace(void *whole, const struct wmk_read_trace *trace)
 {
 	struct wmk_analysis *analysis = whole;
@@ -232,7 +235,11 @@ static void apply_loss(struct wmk_analysis *analysis, const struct wmk_loss *los
 			analysis->runs[i].module->lost(analysis->runs[i].state, loss);
 }
 
-/* In a trace that grows, a loss is known only when its packet is read: states are unknown from the last record on. */
+/*
+ * In a trace that is still being written, the reader detects a loss only after it has read the packet. In a growing
+ * trace, the analysis sets thread states to UNKNOWN at the last record that it has read, which can be later than the
+ * loss.
+ */
 static void apply_late_loss(const struct stream *stream, const struct wmk_read_stream *read)
 {
 	struct wmk_analysis *analysis = stream->analysis;
@@ -316,7 +323,7 @@ static int decode(struct wmk_analysis *analysis, const struct stream *stream, co
 	return err >= 0 && analysis->has_threads ? wmk_threads_record(&analysis->threads, record) : err;
 }
 
-/* Give the record to modules as another event. */
+/* Pass the record to the modules a second time, as another event. */
 static int give_as(struct wmk_analysis *analysis, uint8_t event)
 {
 	int err = 0;
@@ -363,7 +370,7 @@ static int take_record(void *state, struct wmk_read_stream *read, struct wmk_pri
 
 /* ── the end ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The first need that the traces do not meet. NULL: the traces meet all needs. */
+/* Return the module's first need that the traces do not meet. Returns NULL if the traces meet all needs. */
 static const struct wmk_need *missing(const struct wmk_analysis *analysis, const struct wmk_analyze_module *module,
 				      bool is_optional)
 {

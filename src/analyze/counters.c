@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "read/hash_table.h"
 
-/* A counter of a process: wmk_class.id, process (-1: unknown). */
+/* A counter of one process. The key of a counter is wmk_class.id and the process number (-1: unknown). */
 struct counter {
 	struct wmk_read_slot slot;
 	uint64_t count;                /* values of the interval */

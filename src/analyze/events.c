@@ -15,7 +15,10 @@
 
 enum field_how { NOWHERE, AT_ONCE, BEHIND };
 
-/* '|' separates alternative names. If one of the first `n_needed` fields is missing, the class is another event. */
+/*
+ * '|' separates alternative names. If an event class lacks one of the first `n_needed` fields, the class is not treated
+ * as an event of this table.
+ */
 static const struct known {
 	uint8_t event, n_needed;
 	const char *names;

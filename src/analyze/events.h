@@ -5,7 +5,7 @@
  *     event class ──wmk_events_resolve(), once──► event, positions of its fields
  *     record ──wmk_events_decode()──► struct wmk_record: time, CPU, thread, fields by index
  *
- * Events and fields have the names of Waymark and LTTng, or those of the kernel. One thread.
+ * Event names and field names are those of Waymark and LTTng, or those of the kernel. One thread.
  */
 #ifndef WMK_ANALYZE_EVENTS_H
 #define WMK_ANALYZE_EVENTS_H
@@ -75,7 +75,7 @@ struct wmk_class {
 	struct wmk_field_place fields[WMK_EVENT_FIELDS], tid, pid, procname;
 };
 
-/* The number of classes of a stream is `n_events` of its decoder. NULL: no memory. */
+/* A stream has as many classes as its decoder has events (`n_events`). NULL: no memory. */
 struct wmk_classes {
 	const struct wmk_ctf_stream_decoder *decoder; /* NULL: its trace was closed */
 	uint32_t events;               /* WMK_EV() of all classes */

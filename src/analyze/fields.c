@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fields.c - the analysis `fields` (see fields.h). Only members of the payload itself count, not those of structures
- * and arrays within it.
+ * fields.c - the analysis `fields` (see fields.h). The analysis uses only direct members of the payload, and ignores
+ * members of nested structures and arrays.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 #define VALUES_MAX 65536u              /* different texts of all fields */
 #define TEXT_MAX 64u                   /* bytes of a text that are compared */
 
-/* A field with numbers: wmk_class.id, number of the name. */
+/* A field with numbers. The key of a field is wmk_class.id and the number of the field's name. */
 struct field {
 	struct wmk_read_slot slot;
 	uint64_t count;
@@ -168,7 +168,7 @@ static int record(void *state, const struct wmk_record *record)
 
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The smallest value that is not less than `part` of all values. */
+/* Return the quantile `part` (0 to 1) of all values. */
 static double quantile(const struct field *field, double part)
 {
 	const uint64_t n = field->negative.n, rank = (uint64_t)ceil(part * (double)field->count);

@@ -9,7 +9,7 @@ extern const struct wmk_analyze_module wmk_analyze_fields;
 
 /*
  * Select only the fields of `event`. Call this before the pipeline, if wmk_analyze_fields is the first module. `event`
- * must live as long as the analysis.
+ * must stay valid as long as the analysis exists.
  */
 void wmk_fields_choose(struct wmk_analysis *analysis, const char *event);
 

@@ -21,9 +21,12 @@ struct wmk_files {
 void wmk_files_begin(struct wmk_files *files);
 /* Apply a record of a state dump. -ENOMEM with a cause chain. */
 int wmk_files_dumped(struct wmk_files *files, const struct wmk_record *record);
-/* The process has opened or closed (WMK_NO_PATH) the descriptor. -ENOMEM with a cause chain. */
+/*
+ * Call this when the process has opened the descriptor, or has closed the descriptor (WMK_NO_PATH). -ENOMEM with a
+ * cause chain.
+ */
 int wmk_files_opened(struct wmk_files *files, int64_t pid, int64_t fd, uint32_t path);
-/* The number of a path in `paths`, or WMK_NO_PATH. */
+/* The index of a path in `paths`, or WMK_NO_PATH. */
 uint32_t wmk_files_path(const struct wmk_files *files, int64_t pid, int64_t fd);
 void wmk_files_free(struct wmk_files *files);
 

@@ -131,7 +131,10 @@ static int by_value(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The middle of a bucket may be outside the range of its values, so it is limited to the least and greatest value. */
+/*
+ * The middle of a bucket can be outside the range of the counted values, so the result is limited to the least and
+ * greatest value.
+ */
 static uint64_t within(const struct wmk_histogram *histogram, uint64_t value)
 {
 	return value < histogram->least ? histogram->least : value > histogram->most ? histogram->most : value;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram.h - quantiles of durations and sizes, which differ by at most 1 % from the sorted values. The memory does
- * not depend on the number of values.
+ * histogram.h - quantiles of durations and sizes, which differ by at most 1 % from the sorted values. The memory use
+ * does not grow with the number of values.
  *
- * Up to WMK_HISTOGRAM_EXACT values are kept as they are. More values are counted in buckets: each power of two has 64
- * buckets of equal width, which are allocated with the first value of that power. A quantile is the middle of its
- * bucket, which differs from each value of the bucket by at most 1/128. Sum, least and greatest value are exact.
+ * Up to WMK_HISTOGRAM_EXACT values are kept as they are. Further values are counted in buckets. Each power of two has
+ * 64 buckets of equal width, which are allocated for the first value of that power. A quantile is the middle of its
+ * bucket, so its error is at most 1/128 of the value. The sum, the least value and the greatest value are exact.
  *
  * Initialize a histogram with zeros. One thread.
  */
@@ -31,11 +31,14 @@ int wmk_histogram_add(struct wmk_histogram *histogram, uint64_t value);
 /* Add all values of `other`. -ENOMEM with a cause chain. */
 int wmk_histogram_merge(struct wmk_histogram *histogram, const struct wmk_histogram *other);
 /*
- * The smallest value that is not less than `part` (0 to 1) of all values. For 100 sorted values, 0.99 gives the 99th. 0
- * without values.
+ * Return the quantile `part` (0 to 1): the smallest value that is greater than or equal to this part of all values.
+ * With 100 sorted values, a `part` of 0.99 gives the 99th value. 0 without values.
  */
 uint64_t wmk_histogram_quantile(const struct wmk_histogram *histogram, double part);
-/* The value at `rank` of the sorted values: 1 is the least, n the greatest. A rank outside is limited to this range. */
+/*
+ * Return the value with this rank in the sorted values: rank 1 is the least value, rank n the greatest. A rank outside
+ * 1 to n is limited to this range.
+ */
 uint64_t wmk_histogram_at_rank(const struct wmk_histogram *histogram, uint64_t rank);
 void wmk_histogram_free(struct wmk_histogram *histogram);
 

@@ -11,7 +11,9 @@
 
 #define DEEP_MAX 256u                  /* nested waits that are followed */
 
-/* A state of a thread. States are numbered from 1, in the order in which they were recorded; 0: none. */
+/*
+ * A state of a thread. States are numbered from 1, in the order in which they were recorded; number 0 means no state.
+ */
 struct past {
 	const struct wmk_analyze_thread *thread;
 	int64_t from, to;              /* ns; `to` INT64_MAX: the current state */
@@ -101,7 +103,7 @@ void wmk_history_free(struct wmk_history *history)
 
 /* ── paths ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A waiting thread, while the path of its waker is followed. */
+/* A waiting thread that is saved while the function follows the path of the thread that woke it. */
 struct wait_frame {
 	const struct wmk_analyze_thread *thread;
 	uint64_t before;               /* number of its state before the wait */
@@ -121,7 +123,7 @@ struct path_walk {
 	int err;
 };
 
-/* The state just before `ns`. The search begins at the state `number`, and goes back. */
+/* The state just before `ns`. The search starts at the state `number`, and goes back in time. */
 static const struct past *at(const struct wmk_history *history, uint64_t number, int64_t ns)
 {
 	const struct past *past = past_of(history, number);
@@ -131,7 +133,7 @@ static const struct past *at(const struct wmk_history *history, uint64_t number,
 	return past;
 }
 
-/* Add the state before the known part of the path. NULL: no memory. */
+/* Add a state in front of the known part of the path. NULL: no memory. */
 static struct wmk_step *put(struct path_walk *walk, unsigned state, unsigned wait, int64_t from)
 {
 	struct wmk_steps *steps = walk->steps;
@@ -159,7 +161,7 @@ static int64_t low_of(const struct path_walk *walk)
 	return walk->n_frames ? walk->frames[walk->n_frames - 1].low : walk->begin;
 }
 
-/* The state of the thread that ended this wait; NULL: no thread, or unknown. */
+/* Return the state of the thread that ended this wait, or NULL if no thread ended the wait or the thread is unknown. */
 static const struct past *waker_of(const struct path_walk *walk, const struct past *past)
 {
 	const struct past *waker;
@@ -170,15 +172,15 @@ static const struct past *waker_of(const struct path_walk *walk, const struct pa
 	return waker && waker->state == WMK_RUNNING ? waker : NULL;
 }
 
-/* False: a timer or a disk ended the wait, so the interrupted thread is not the reason. */
+/* Returns false if a timer or a disk ended the wait: the interrupted thread is then not the cause. */
 static bool is_of_thread(const struct past *past)
 {
 	return past->wait != WMK_WAIT_SLEEP && past->wait != WMK_WAIT_DISK;
 }
 
 /*
- * The thread was blocked. The path continues with the thread that woke the blocked thread, and returns to the blocked
- * thread at the begin of the wait.
+ * The thread was blocked. The path continues in the thread that woke the blocked thread, and returns to the blocked
+ * thread where the wait started.
  */
 static void pass_wait(struct path_walk *walk, const struct past *past)
 {

@@ -8,10 +8,11 @@
  *                  │                             │ woken by C
  *     C            └─────────────blocked──running┘
  *
- * A thread is on the path while it runs, is runnable, or waits for a timer or a disk. If a thread on the path waits for
- * another thread, the path of the other thread during the wait replaces the wait.
+ * A thread is on the path while it runs, is runnable, or waits for a timer or a disk. While a thread on the path waits
+ * for another thread, the path follows the other thread instead.
  *
- * Memory: WMK_HISTORY_STATES states of all threads, 14 MiB. Older states are overwritten, and then unknown. One thread.
+ * Memory: the last WMK_HISTORY_STATES states of all threads, 14 MiB. New states overwrite the oldest states, which are
+ * then unknown. One thread.
  */
 #ifndef WMK_ANALYZE_HISTORY_H
 #define WMK_ANALYZE_HISTORY_H
@@ -28,8 +29,8 @@ struct wmk_step {
 	int64_t from, to;              /* ns */
 	uint8_t state;                 /* enum wmk_thread_state, without WMK_ABSENT */
 	/*
-	 * BLOCKED: reason of the wait. RUNNABLE: reason of the wait before the wake-up; WMK_WAIT_NONE: the thread was
-	 * preempted.
+	 * BLOCKED: reason of the wait. RUNNABLE: the reason of the wait before the wake-up, or WMK_WAIT_NONE if the
+	 * thread was preempted.
 	 */
 	uint8_t wait;
 	/* this step replaces the wait before the RUNNABLE step with this number; UINT32_MAX: no wait */
@@ -48,8 +49,8 @@ struct wmk_history;
 int wmk_history_create(struct wmk_threads *threads, struct wmk_history **history);
 void wmk_history_free(struct wmk_history *history);
 /*
- * Follow the path back from `end`, the current time, to `begin`. The durations of its steps add up to end - begin.
- * -ENOMEM with a cause chain, also if memory was missing for a state before.
+ * Follow the path backwards from `end`, the current time, to `begin`. The durations of the path's steps add up to end -
+ * begin. -ENOMEM with a cause chain, also if memory was missing for a state before.
  */
 int wmk_history_follow(const struct wmk_history *history, const struct wmk_analyze_thread *thread, int64_t begin,
 		       int64_t end, struct wmk_steps *steps);

@@ -17,7 +17,7 @@
 enum operation { READ, WRITE, DISCARD, FLUSH, OPERATIONS };
 static const char *const operation_names[OPERATIONS] = { "read", "write", "discard", "flush" };
 
-/* A request that was inserted or issued, and that is not complete. */
+/* A block request that was inserted or issued, and is not yet complete. */
 struct request {
 	uint64_t dev, sector;
 	int64_t inserted, issued;      /* ns; INT64_MIN: unknown */
@@ -25,7 +25,8 @@ struct request {
 };
 
 /*
- * A bio that was queued. A later bio with the same hash replaces an earlier bio. The earlier bio then has no duration.
+ * A bio that was queued. A later bio with the same hash replaces the earlier bio in this table. The replaced bio has no
+ * duration.
  */
 struct bio {
 	uint64_t dev, sector;
@@ -216,8 +217,8 @@ static void queue_bio(struct io *io, const struct wmk_record *record)
 }
 
 /*
- * A device with requests moves the begin of a bio to its end when a request completes. So the number of sectors is 0,
- * and the bio is not counted.
+ * On a request-based block device, the kernel advances the start of a bio to its end before the bio completes. The
+ * completion record of a bio on a request-based device therefore has 0 sectors, and the bio is not counted.
  */
 static int complete_bio(struct io *io, const struct wmk_record *record)
 {
@@ -238,7 +239,7 @@ static int merge(struct io *io, const struct wmk_record *record)
 {
 	struct request *request = strcmp(record->class->name, "block_rq_merge") ? NULL : pending(io, record);
 
-	/* The request has become a part of another request, and has no completion. */
+	/* The request was merged into another request, and has no completion of its own. */
 	if (request)
 		*request = io->pending[--io->n_pending];
 	return count(&io->merges, (uint64_t)record->values[WMK_BLOCK_DEV].number, operation_of(record), 0, -1, false);
@@ -283,7 +284,10 @@ static int record(void *state, const struct wmk_record *record)
 	}
 }
 
-/* During the loss, requests may have been completed, and their sectors used again. So forget all open requests. */
+/*
+ * During the loss, the device may have completed the open requests, and new requests may have used the same sectors. So
+ * forget all open requests.
+ */
 static void lost(void *state, const struct wmk_loss *loss)
 {
 	struct io *io = state;

@@ -15,7 +15,7 @@
 #define CPUS_MAX 65536
 #define NEVER INT64_MIN
 
-/* The begins of the handlers that run on a CPU. */
+/* The start times of the handlers that run on a CPU. */
 struct irq_cpu {
 	int64_t irq_since, irq;        /* NEVER: no handler runs, or its begin is unknown */
 	int64_t softirq_since, softirq;
@@ -80,7 +80,7 @@ static void forget(struct irq_cpu *cpu)
 		cpu->raised[i] = NEVER;
 }
 
-/* NULL: the CPU number is invalid, or no memory. */
+/* Returns NULL if the CPU number is invalid, or if memory is exhausted. */
 static struct irq_cpu *cpu_of(struct irqs *irqs, int64_t cpu)
 {
 	const uint32_t before = irqs->n_cpus;
@@ -97,7 +97,7 @@ static struct irq_cpu *cpu_of(struct irqs *irqs, int64_t cpu)
 	return &cpus[cpu];
 }
 
-/* Count a duration. `since` NEVER: count the event without a duration. */
+/* Count a duration. If `since` is NEVER, count the event without a duration. */
 static int count(struct wmk_stats *stats, uint64_t a, uint64_t b, int64_t since, int64_t now)
 {
 	struct wmk_stat *stat = wmk_stats_get(stats, a, b);
@@ -122,8 +122,8 @@ static int enter_irq(struct irqs *irqs, struct irq_cpu *cpu, const struct wmk_re
 }
 
 /*
- * The record of an exit has only the number. So the duration is counted for the number and the name in the record of
- * the entry.
+ * The exit record has only the number of the interrupt. The duration is counted for the number and the name in the
+ * entry record.
  */
 static int leave_irq(struct irqs *irqs, struct irq_cpu *cpu, const struct wmk_record *record)
 {

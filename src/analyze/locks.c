@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* Operations of futex(2), without the flags for private futexes and for the clock. */
+/* The operation bits of a futex(2) call, without the flags for private futexes and for the clock. */
 #define OP_MASK 0x7f
 #define WAITS_OPS (1u << 0 | 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13)  /* WAIT, LOCK_PI, WAIT_BITSET, ... */
 #define WAKES_OPS (1u << 1 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 7 | 1u << 10 | 1u << 12)

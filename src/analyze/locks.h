@@ -9,8 +9,8 @@
 extern const struct wmk_analyze_module wmk_analyze_locks;
 
 /*
- * Show the symbols of futexes, such as names of global variables. Call this before the pipeline. `symbolizer` must live
- * as long as the analysis.
+ * Show futex addresses as symbols, for example names of global variables. Call this before the pipeline. `symbolizer`
+ * must stay valid as long as the analysis exists.
  */
 void wmk_locks_symbols(struct wmk_analysis *analysis, const struct wmk_read_symbolizer *symbolizer);
 

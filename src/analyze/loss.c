@@ -14,7 +14,7 @@
 
 #define LOSSES_MAX 10000u
 
-/* A loss, or all losses of a stream. */
+/* One loss, or the sum of all losses of a stream. */
 struct lost {
 	uint32_t stream;               /* number of the text */
 	int64_t cpu, from, to;

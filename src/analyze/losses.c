@@ -49,7 +49,7 @@ static int queue(struct wmk_losses *losses, const struct wmk_loss *loss)
 	return 0;
 }
 
-/* Queue the loss before the packet that the scout has reached. */
+/* Queue the loss that precedes the scout's current packet. */
 static int queue_found(struct wmk_read_stream *ahead, const struct wmk_read_stream *stream, int64_t cpu,
 		       uint32_t events, struct wmk_losses *losses)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memory.c - the analysis `memory` (see memory.h). An allocation or a free of order n has 2^n pages.
- */
+/* memory.c - the analysis `memory` (see memory.h). Each allocation or free of order n covers 2^n pages. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,7 +10,7 @@
 
 #define ORDER_MAX 31
 
-/* Counts of one process (process number -1: unknown), or of one order. */
+/* Page counts of one process (process number -1: unknown), or of one allocation order. */
 struct pages {
 	struct wmk_read_slot slot;
 	uint64_t allocations, frees;   /* number of records */

@@ -47,7 +47,7 @@ int wmk_open_spans_push(struct wmk_open_spans *spans, struct wmk_span_stack *sta
 	return 0;
 }
 
-/* Add the time of each state of the thread up to `ns`. `sign` -1: subtract. */
+/* Add the times that the thread has spent in each state up to `ns`. `sign` -1: subtract. */
 static void add_states(const struct wmk_open_spans *spans, int64_t tid, int64_t ns, int sign, uint64_t *states)
 {
 	const struct wmk_analyze_thread *thread = wmk_threads_find(spans->threads, tid);

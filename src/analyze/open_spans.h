@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open_spans.h - the open spans of each thread. As in read/spans.h, an end closes the innermost open span of its name,
- * and the spans within that span, because their ends were lost. One thread.
+ * open_spans.h - the open spans of each thread. An end closes the innermost open span of its name, as in read/spans.h.
+ * The end of a span also closes all open spans within this span, because their ends were lost. One thread.
  */
 #ifndef WMK_ANALYZE_OPEN_SPANS_H
 #define WMK_ANALYZE_OPEN_SPANS_H
@@ -17,7 +17,10 @@ struct wmk_analyze_span {
 	size_t len;
 	int64_t begin, end;            /* ns */
 	uint64_t inner;                /* ns of the spans within it; the rest of the duration is the span's own time */
-	/* The times of the thread's states during the span, from kernel records. Zeros if the thread is unknown. */
+	/*
+	 * The time that the thread spent in each state during the span, from kernel records. All zeros if the thread is
+	 * unknown.
+	 */
 	uint64_t states[WMK_THREAD_STATES];
 };
 
@@ -44,14 +47,20 @@ struct wmk_open_spans {
 };
 
 void wmk_open_spans_begin(struct wmk_open_spans *spans, struct wmk_threads *threads);
-/* Apply a begin or an end of a thread. 1: *span has ended; 0; -ENOMEM with a cause chain. */
+/* Apply a span's begin record or end record to the thread. 1: *span has ended; 0; -ENOMEM with a cause chain. */
 int wmk_open_spans_record(struct wmk_open_spans *spans, const struct wmk_record *record, int64_t tid,
 			  struct wmk_analyze_span *span);
-/* Drop open spans: an end may be lost, and the next end of the same name may belong to a later span. */
+/*
+ * Drop open spans after a loss: the end of an open span may be lost, and the next end of that name may belong to a
+ * later span.
+ */
 void wmk_open_spans_lost(struct wmk_open_spans *spans, const struct wmk_loss *loss);
 void wmk_open_spans_free(struct wmk_open_spans *spans);
 
-/* For spans that read/spans.h has classified: find or add a thread (NULL: no memory), and copy a span that begins. */
+/*
+ * The functions below serve spans that read/spans.h has classified. wmk_open_spans_of() finds or adds a thread (NULL:
+ * no memory), and wmk_open_spans_push() copies a span that begins.
+ */
 struct wmk_span_stack *wmk_open_spans_of(struct wmk_open_spans *spans, int64_t pid, int64_t tid);
 int wmk_open_spans_push(struct wmk_open_spans *spans, struct wmk_span_stack *stack,
 			const struct wmk_analyze_span *span);

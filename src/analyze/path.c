@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c - the analysis `path` (see path.h). When a span ends and is one of the slowest so far, its path is followed
+ * path.c - the analysis `path` (see path.h). When a span that is one of the slowest so far ends, its path is followed
  * immediately, because older states are overwritten (history.h).
  */
 #include <errno.h>
@@ -94,7 +94,10 @@ void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Follow the span if it is one of the slowest. If the list is full, the span replaces the fastest span. */
+/*
+ * If the span is one of the slowest, follow its path and keep the span. If the list is full, the new span replaces the
+ * fastest span of the list.
+ */
 static int keep_slow(struct paths *paths, const struct wmk_analyze_span *span)
 {
 	struct path_span *slowest = paths->slowest, new = { .is = *span };
@@ -279,7 +282,7 @@ static const char *state_frame(unsigned state, unsigned wait, char *buf, size_t 
 	return buf;
 }
 
-/* Each waiting thread above the step has two frames: the thread and its wait. */
+/* Each waiting thread that encloses the step adds two frames to the stack: the thread and its wait. */
 static int add_folded(const struct path_span *span, const char *name, const struct wmk_step *step,
 		      struct wmk_read_stacks *stacks)
 {

@@ -9,12 +9,15 @@
 
 extern const struct wmk_analyze_module wmk_analyze_path;
 
-/* Select the `n` slowest spans of this name (NULL: any). Call this before the pipeline. Default: the slowest span. */
+/*
+ * Select the `n` slowest spans of the name (NULL: of any name). Call this before the pipeline. Default: the slowest
+ * span.
+ */
 void wmk_path_choose(struct wmk_analysis *analysis, const char *span, unsigned n);
 
 /*
- * After the pipeline: write the paths as folded stacks (read/stacks.h). In a stack, the frame of a wait is followed by
- * the frame of the thread that ended the wait. -ENOMEM; -errno: `out` cannot be written.
+ * Call this after the pipeline has ended: write the paths as folded stacks (read/stacks.h). In a stack, the frame of a
+ * wait is followed by the frame of the thread that ended the wait. -ENOMEM; -errno: `out` cannot be written.
  */
 int wmk_path_folded(struct wmk_analysis *analysis, FILE *out);
 

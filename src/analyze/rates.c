@@ -2,8 +2,9 @@
 /*
  * rates.c - the analysis `events` (see rates.h).
  *
- * The length of the trace is not known in advance. So the time is divided into SLOTS narrow slots. When a record is
- * beyond the last slot, pairs of slots are joined, and the width of a slot doubles.
+ * The length of the trace is not known in advance. The analysis divides the time into a fixed number of slots (SLOTS),
+ * which are narrow at first. When a record is after the last slot, pairs of slots are merged, which doubles the width
+ * of a slot.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,8 +96,8 @@ static int seen(void *state, const struct wmk_class *class, int64_t ns)
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Write one character for each part of the trace. The height of a character is the rate of the part, relative to the
- * greatest rate. Returns the greatest rate.
+ * Write one character for each part of the trace's time. The height of a character shows the event rate of this part,
+ * relative to the highest rate. Returns the greatest rate.
  */
 static double spark(const struct rates *rates, const struct rate *rate, int64_t length, char *text)
 {

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* Cells that are used if a row cannot be allocated, so that callers need no check. */
+/* If a row cannot be allocated, callers get these spare cells, so that callers need no error check. */
 static struct wmk_cell spare[WMK_RESULT_COLUMNS];
 
 struct wmk_result_table *wmk_result_table(struct wmk_result *result, const char *name, const char *title,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result.h - the result of an analysis: tables with typed columns, and notes. One description of a column serves all
- * outputs: text, JSON, CSV, and the comparison of two traces.
+ * result.h - the result of an analysis: tables with typed columns, and notes. All outputs (text, JSON, CSV and the
+ * comparison of two traces) use the same description of a column.
  *
  *     table = wmk_result_table(result, "cpus", "CPUs", columns, WMK_ARRAY_LEN(columns));
  *     row = wmk_result_row(table);
  *     wmk_cell_number(&row[CPU], cpu);
  *     wmk_cell_number(&row[BUSY], busy_ns);
  *
- * A cell that is not set is unknown: "-" in text, null in JSON, empty in CSV. Memory errors are kept in the result
- * (`err`), so that callers need not check each cell. One thread.
+ * A cell without a value is unknown: "-" in text, null in JSON, empty in CSV. The result stores a memory error (`err`),
+ * so that callers need no check for each cell. One thread.
  */
 #ifndef WMK_ANALYZE_RESULT_H
 #define WMK_ANALYZE_RESULT_H
@@ -62,7 +62,7 @@ struct wmk_result_table {
 	struct wmk_cell *cells;        /* n_rows * n_columns */
 	uint32_t n_rows, cap_rows;
 	struct wmk_result *result;
-	/* Only in a table of a comparison: the columns and their names, which the table owns. */
+	/* These members are used only in the table of a comparison, which owns its columns and their names. */
 	struct wmk_column *made;
 	char **texts;
 	uint32_t n_texts, cap_texts;
@@ -89,31 +89,31 @@ struct wmk_result_table *wmk_result_table(struct wmk_result *result, const char 
 /* Add a row of empty cells. The cells are valid until the next row is added. */
 struct wmk_cell *wmk_result_row(struct wmk_result_table *table);
 void wmk_cell_number(struct wmk_cell *cell, int64_t number);
-/* Infinity and NaN leave the cell unknown. */
+/* The cell stays unknown if the value is an infinity or NaN. */
 void wmk_cell_real(struct wmk_cell *cell, double real);
-/* The text is copied, with '?' for control characters. */
+/* The function copies the text, and replaces control characters by '?'. */
 void wmk_cell_text(struct wmk_result_table *table, struct wmk_cell *cell, const char *text);
-/* Set four cells: the median, 95 %, 99 % and the greatest value. */
+/* Set four cells: the median, the 95 % quantile, the 99 % quantile and the maximum. */
 void wmk_cell_quantiles(struct wmk_cell *cells, const struct wmk_histogram *histogram);
 #define WMK_COLUMNS_QUANTILES(prefix, title) \
 	{ prefix "p50_ns", title, WMK_COLUMN_NS, false }, { prefix "p95_ns", NULL, WMK_COLUMN_NS, false }, \
 	{ prefix "p99_ns", "99 %", WMK_COLUMN_NS, false }, { prefix "max_ns", "max", WMK_COLUMN_NS, false }
-/* Add a note: a sentence that is printed after the tables. */
+/* Add a note: a sentence that the outputs print after the tables. */
 void wmk_result_note(struct wmk_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * Order the rows of all tables by the column `key`. NULL: each table has its own column. -EINVAL: no table has the
- * column.
+ * Sort the rows of all tables by the column `key`. NULL: sort each table by its default column. -EINVAL: no table has
+ * the column.
  */
 int wmk_result_sort(struct wmk_result *result, const char *key);
 /*
- * Keep the first `rows` rows of each table, and remove the other rows. For each shortened table, a note has the number
- * of rows before the removal.
+ * Keep the first `rows` rows of each table, and remove the other rows. If rows are removed, a note gives the original
+ * number of rows of the table.
  */
 void wmk_result_limit(struct wmk_result *result, uint32_t rows);
 /*
- * Compare the results of one analysis for two traces, for --diff. Each value has a column for `before` and a column for
- * `after`. Free the result by wmk_result_free(), even after an error. `result` refers to titles of `before` and
- * `after`. -ENOMEM.
+ * Compare the results of one analysis for two traces (option --diff). The new result has two columns for each value:
+ * one from `before` and one from `after`. Free the new result with wmk_result_free(), even after an error. `result`
+ * uses the title strings of `before` and `after`, which must outlive `result`. -ENOMEM.
  */
 int wmk_result_diff(const struct wmk_result *before, const struct wmk_result *after, struct wmk_result *result);
 void wmk_result_table_free(struct wmk_result_table *table);
@@ -121,15 +121,13 @@ void wmk_result_free(struct wmk_result *result);
 
 /* ── output (result_text.c, result_data.c) ───────────────────────────────────────────────────────────────── */
 
-/* Print text. At most `limit` rows of each table are printed; 0: all. */
+/* Print text. Print at most `limit` rows of each table; 0 means all rows. */
 void wmk_result_print(const struct wmk_result *result, uint64_t limit, bool has_color, FILE *out);
 /* Print one JSON object. */
 void wmk_result_json(const struct wmk_result *result, FILE *out);
-/*
- * Print the tables as CSV. The first line of each table has the names of the columns. An empty line separates tables.
- */
+/* Print the tables as CSV. The first line of each table contains the column names. An empty line separates tables. */
 void wmk_result_csv(const struct wmk_result *result, FILE *out);
-/* Write a value as text: "1.234 ms", "12.5 %". Returns `buf`. */
+/* Format a value as text, for example "1.234 ms" or "12.5 %". Returns `buf`. */
 const char *wmk_cell_format(const struct wmk_column *column, const struct wmk_cell *cell, char *buf, size_t size);
 
 #endif

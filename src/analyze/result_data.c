@@ -8,7 +8,7 @@
 #include "analyze/result.h"
 #include "base/json_text.h"
 
-/* A time is a text in JSON, because readers of JSON keep 53 bits of a number. */
+/* A time is written as a JSON string, because many JSON parsers keep only 53 bits of a number. */
 static void put_time(int64_t ns, const char *quote, FILE *out)
 {
 	const uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
@@ -17,7 +17,7 @@ static void put_time(int64_t ns, const char *quote, FILE *out)
 		magnitude % 1000000000, quote);
 }
 
-/* Percentages and rates have six digits, and values of applications all digits. */
+/* Percentages and rates are printed with six digits; values from applications are printed with all digits. */
 static void put_real(const struct wmk_column *column, double real, FILE *out)
 {
 	fprintf(out, "%.*g", column->kind == WMK_COLUMN_VALUE ? 15 : 6, real);
@@ -68,7 +68,7 @@ void wmk_result_json(const struct wmk_result *result, FILE *out)
 	fputs("]}\n", out);
 }
 
-/* RFC 4180: a text with a comma, a quote or a line end is quoted, and its quotes are doubled. */
+/* As in RFC 4180, a text with a comma, a quote or a line end is quoted, and quotes within the text are doubled. */
 static void csv_text(const char *text, FILE *out)
 {
 	if (!strpbrk(text, ",\"\r\n")) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result_diff.c - compare the tables of two traces (see result.h). Rows are compared by name: rows of a table with the
- * same texts are added up, because the numbers of threads and processes differ between two traces.
+ * result_diff.c - compare the tables of two traces (see result.h). Rows are compared by name: thread and process
+ * numbers differ between two traces, so rows with equal names are added up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@
 #include "base/error.h"
 
 /*
- * A value column of the compared table, and its columns in the result: before, after, and the change if text shows it.
+ * A column with values in the compared table. In the result, `at` is the position of its columns: before, after, and
+ * change if text output shows the change.
  */
 struct compared {
 	unsigned column, at;
@@ -41,8 +42,8 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /*
- * True if the values of several rows can be combined into one value. Averages, most quantiles and peaks cannot be
- * combined.
+ * True if the values of several rows can be combined into one value, for example by a sum. Averages, most quantiles and
+ * peaks cannot be combined.
  */
 static bool is_joined(const struct wmk_column *column)
 {
@@ -51,7 +52,7 @@ static bool is_joined(const struct wmk_column *column)
 	       !ends_in(column->key, "average_ns") && strcmp(column->key, "peak_per_s") != 0;
 }
 
-/* False: each row of the table belongs to one trace only, as a single span does. */
+/* Returns false if each row belongs to only one of the two traces, for example because a row is a single span. */
 static bool choose_keys(struct differ *differ)
 {
 	const struct wmk_column *columns = differ->model->columns;
@@ -135,7 +136,7 @@ static int make_columns(struct differ *differ)
 	return differ->to->result->err;
 }
 
-/* Find or add the number of the row's keys. */
+/* Find the number that is assigned to the row's key values, or assign a new number. */
 static int number_of(struct differ *differ, const struct wmk_cell *row, uint32_t *number)
 {
 	char text[1024] = "";

@@ -11,7 +11,7 @@
 
 #define WIDE 40                        /* maximum width of a text that is not the last of its row */
 
-/* Three or four digits, with a unit in powers of 1000. */
+/* Format a number with three or four digits, and a unit prefix in powers of 1000. */
 static const char *scaled(double value, const char *const *units, unsigned n_units, char *buf, size_t size)
 {
 	unsigned i = 0;
@@ -59,7 +59,7 @@ const char *wmk_cell_format(const struct wmk_column *column, const struct wmk_ce
 	}
 }
 
-/* The number of terminal columns of a UTF-8 text, if each character takes one column. */
+/* Return the number of terminal columns of a UTF-8 text, if each character uses one column. */
 static int width_of(const char *text)
 {
 	int n = 0;
@@ -96,7 +96,7 @@ static const char *text_at(const struct wmk_result_table *table, uint32_t row, u
 			       size);
 }
 
-/* A text above the maximum width does not widen its column. */
+/* A text that is longer than the maximum width does not widen its column. */
 static int column_width(const struct wmk_result_table *table, unsigned column, uint32_t n_rows)
 {
 	int width = width_of(table->columns[column].head);

@@ -93,7 +93,7 @@ static int count_pair(struct sched *sched, const struct wmk_analyze_thread *thre
 	return pair ? wmk_histogram_add(&pair->latency, ns) : wmk_error(-ENOMEM, "no memory for wake-ups");
 }
 
-/* If a woken thread begins to run, add its latency: the time from the begin of the wake-up to `now`. */
+/* If a woken thread begins to run, add its wake-up latency: the time from the start of the wake-up to `now`. */
 static void changed(void *data, struct wmk_analyze_thread *thread, unsigned was, int64_t now)
 {
 	struct sched *sched = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.c - findings from the tables of several analyses (see summary.h). Findings use the columns of results by
- * name, so that a finding can be checked by the analysis that it names.
+ * summary.c - findings from the tables of several analyses (see summary.h). A finding uses columns of results by name.
+ * The finding also names the analysis that a user can run to check the finding.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ const struct wmk_analyze_module *const wmk_summary_modules[] = {
 	&wmk_analyze_locks, &wmk_analyze_events, &wmk_analyze_loss,    NULL
 };
 
-/* Tables that a summary prints. Other tables are only used for findings. */
+/* Tables that a summary prints. The summary uses the other tables only for findings. */
 static const char *const shown[] = { "cpus",     "threads", "spans",   "slowest",
 				     "syscalls", "devices", "futexes", "events" };
 
@@ -38,7 +38,7 @@ static const struct wmk_result_table *table_of(const struct wmk_result *result, 
 	return NULL;
 }
 
-/* The cell of a row; `key` must be a column. */
+/* Return the cell of a row; `key` must be the name of a column. */
 static const struct wmk_cell *cell(const struct wmk_result_table *table, uint32_t row, const char *key)
 {
 	unsigned i = 0;
@@ -90,7 +90,7 @@ static double percent(const struct wmk_result *result, int64_t ns)
 	return length > 0 ? 100.0 * (double)ns / (double)length : 0;
 }
 
-/* The row with the greatest value. */
+/* Return the row with the greatest value in the column `key`. */
 static uint32_t greatest(const struct wmk_result_table *table, const char *key)
 {
 	uint32_t most = 0;
@@ -130,8 +130,8 @@ static void find_cpu_use(struct wmk_result *result)
 }
 
 /*
- * Report findings about waits that end by an action of another thread or of a device. A finding names the thread that
- * waited longest.
+ * Report findings about waits that another thread or a device ends. A finding names the thread that had the longest
+ * wait.
  */
 static void find_waits(struct wmk_result *result)
 {
@@ -198,7 +198,7 @@ static void find_loss(struct wmk_result *result)
 				result->lost, result->is_lost_unknown ? " or more" : "");
 }
 
-/* Findings about analyses that lack their events. */
+/* Report the analyses for which the trace has no events. */
 static void find_missing(struct wmk_result *result)
 {
 	static const struct {

@@ -7,10 +7,12 @@
 
 #include "analyze/analysis.h"
 
-/* The modules of a summary; NULL at the end. */
+/* The modules of a summary; NULL marks the end of the list. */
 extern const struct wmk_analyze_module *const wmk_summary_modules[];
 
-/* Reduce the sorted result to a page. Findings become the notes, and are printed first. -ENOMEM. */
+/*
+ * Reduce the sorted result to about one page. The findings become notes of the result, and are printed first. -ENOMEM.
+ */
 int wmk_summary_make(struct wmk_result *result);
 
 #endif

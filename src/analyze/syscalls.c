@@ -77,7 +77,7 @@ static const char *const moving[] = { "read", "write", "pread64", "pwrite64", "r
 				      "sendto", "recvfrom", "sendmsg", "recvmsg", "sendfile", "splice", NULL };
 static const char *const closing[] = { "close", NULL };
 
-/* Set the path of the descriptor, or the path that is opened. */
+/* Set the path of the descriptor, or the path that the system call opens. */
 static int enter(struct syscalls *syscalls, struct wmk_analyze_thread *thread, const struct wmk_record *record)
 {
 	const struct wmk_field_value *name = &record->values[WMK_ENTRY_FILENAME];
@@ -104,7 +104,7 @@ static int count(struct wmk_stats *stats, uint64_t a, uint64_t b, int64_t ret, i
 	return ns < 0 ? 0 : wmk_histogram_add(&stat->ns, (uint64_t)ns);
 }
 
-/* If the system call has opened or closed a descriptor, note the file that the descriptor now belongs to. */
+/* If the system call has opened or closed a descriptor, store the file that the descriptor now refers to. */
 static int update_files(struct syscalls *syscalls, const struct wmk_analyze_thread *thread, int64_t ret)
 {
 	const struct wmk_analyze_call *left = &thread->left;
@@ -154,7 +154,7 @@ static int record(void *state, const struct wmk_record *record)
 
 /* ── result ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Count the calls that have not returned at the end of the trace. */
+/* Count the system calls that have not returned at the end of the trace. */
 static int unfinished(struct syscalls *syscalls, struct wmk_stats *open)
 {
 	int err = 0;

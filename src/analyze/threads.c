@@ -42,7 +42,7 @@ static void enter_doubt(struct wmk_threads *threads, struct wmk_analyze_thread *
 	threads->doubted = thread;
 }
 
-/* The thread was in the state `was` until now, and is in the state `is` from now on. */
+/* The state of the thread was `was` until now, and is `is` from now on. */
 static void change(struct wmk_threads *threads, struct wmk_analyze_thread *thread, int64_t now, unsigned was,
 		   unsigned is)
 {
@@ -199,8 +199,8 @@ static int switched(struct wmk_threads *threads, const struct wmk_record *record
 		return 0;
 	account_cpu(cpu, record->ns);
 	/*
-	 * The trace lacks a sched_switch record of this CPU, although no loss was reported. So the state of the earlier
-	 * thread is UNKNOWN.
+	 * The trace lacks a sched_switch record of this CPU, although no stream reported a loss. The state of the
+	 * thread that ran before on this CPU is therefore UNKNOWN.
 	 */
 	if (cpu->running && cpu->running != from && cpu->running->state == WMK_RUNNING)
 		change(threads, cpu->running, record->ns, WMK_UNKNOWN, WMK_UNKNOWN);
@@ -241,7 +241,9 @@ static int woken(struct wmk_threads *threads, const struct wmk_record *record)
 	return 0;
 }
 
-/* The kernel may give a new thread the tid of a thread that has ended, so this function creates a new structure. */
+/*
+ * The kernel may reuse the tid of a thread that has ended, so this function creates a new structure for the new thread.
+ */
 static int forked(struct wmk_threads *threads, const struct wmk_record *record)
 {
 	const struct wmk_field_value *values = record->values;

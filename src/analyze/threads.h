@@ -9,11 +9,11 @@
  *        sched_wakeup_new                         exit ──► ABSENT
  *
  * For each thread, the times of the states add up to the length of the trace. A thread is UNKNOWN before its first
- * record. A thread is ABSENT before its creation and after its end; results include this time in UNKNOWN. While records
- * of a CPU are lost, only threads that run on other CPUs have a known state. Every other thread is UNKNOWN from the
- * begin of the loss until its next record after the loss.
+ * record. A thread is ABSENT before its creation and after its end; results count this time as UNKNOWN. While records
+ * of a CPU are lost, the states of threads are known only for threads that run on other CPUs. Every other thread is
+ * UNKNOWN from the start of the loss until its next record after the loss.
  *
- * Memory: one structure for each thread. One thread.
+ * Memory use: one structure for each thread. One thread.
  */
 #ifndef WMK_ANALYZE_THREADS_H
 #define WMK_ANALYZE_THREADS_H
@@ -24,7 +24,9 @@
 
 enum wmk_thread_state { WMK_UNKNOWN, WMK_ABSENT, WMK_RUNNING, WMK_RUNNABLE, WMK_BLOCKED, WMK_THREAD_STATES };
 
-/* What a blocked thread waits for: the system call in which it blocked, else its state in sched_switch. */
+/*
+ * The reason why a thread is blocked: the system call in which the thread blocked, or else its state in sched_switch.
+ */
 enum wmk_wait {
 	WMK_WAIT_FUTEX, WMK_WAIT_SLEEP, WMK_WAIT_POLL, WMK_WAIT_NETWORK, WMK_WAIT_DISK, WMK_WAIT_READ, WMK_WAIT_CHILD,
 	WMK_WAIT_SYSCALL,              /* another system call */
@@ -85,62 +87,70 @@ struct wmk_threads {
 	uint64_t epoch;                /* number of losses of system calls */
 	unsigned n_slots;
 	/*
-	 * Called after each change of a thread's state, before thread->since is set to `now`. `state` is the previous
-	 * state, which began at thread->since. thread->state is the new state. May be NULL.
+	 * Called after each change of a thread's state, while thread->since is still the time of the previous change.
+	 * `state` is the previous state, which began at thread->since. thread->state is the new state. May be NULL.
 	 */
 	void (*changed)(void *data, struct wmk_analyze_thread *thread, unsigned state, int64_t now);
 	void *data;
 };
 
-/* The events from which states follow. */
+/* Thread states are derived from these events. */
 #define WMK_THREADS_EVENTS (WMK_EV(SWITCH) | WMK_EV(WAKING) | WMK_EV(WAKEUP) | WMK_EV(WAKEUP_NEW) | WMK_EV(FORK) | \
 			    WMK_EV(EXIT) | WMK_EV(EXEC) | WMK_EV(PROCESS_STATE) | WMK_EV(SYSCALL_ENTRY) | \
 			    WMK_EV(SYSCALL_EXIT))
-/* A loss makes states unknown only if the stream can have one of these events. */
+/* A loss makes thread states unknown only if the stream can contain one of these events. */
 #define WMK_THREADS_LOSS (WMK_EV(SWITCH) | WMK_EV(WAKING) | WMK_EV(WAKEUP))
 
 void wmk_threads_begin(struct wmk_threads *threads);
-/* Reserve thread->data[slot] for a module. wmk_threads_free() frees the data by free(). */
+/* Reserve the element thread->data[slot] for a module. wmk_threads_free() frees the data by free(). */
 unsigned wmk_threads_slot(struct wmk_threads *threads);
-/* Get thread->data[slot]. The first call allocates `size` bytes of zeros. NULL with a cause chain: no memory. */
+/*
+ * Get thread->data[slot]. The first call for a thread allocates `size` bytes of zeros. NULL with a cause chain: no
+ * memory.
+ */
 void *wmk_threads_data(struct wmk_analyze_thread *thread, unsigned slot, size_t size);
-/* The thread has entered this call, and no system calls were lost since. */
+/* The thread has entered this system call, and no system calls were lost since then. */
 bool wmk_threads_is_in(const struct wmk_threads *threads, const struct wmk_analyze_call *call);
 /*
- * Call this after the record `exit` was applied. True if thread->left is the entry of the system call that `exit` ends.
+ * Call this function after the exit record `exit` was applied. Returns true if thread->left is the entry of the system
+ * call that `exit` ends.
  */
 bool wmk_threads_is_paired(const struct wmk_threads *threads, const struct wmk_analyze_thread *thread,
 			   const struct wmk_record *exit);
 /*
- * For changed(): true if a thread that was woken begins to run and the time of its wake-up (thread->woken) is known.
+ * For use in changed(): true if a woken thread begins to run, and the time of its wake-up (thread->woken) is known.
  * `state`: the previous state of the thread.
  */
 static inline bool wmk_threads_has_latency(const struct wmk_analyze_thread *thread, unsigned state)
 {
 	return state == WMK_RUNNABLE && thread->state == WMK_RUNNING && thread->woken != INT64_MIN;
 }
-/* The process of a thread; the thread itself if the process is unknown. */
+/* Return the process of a thread, or the thread itself if the process is unknown. */
 int64_t wmk_threads_process(const struct wmk_analyze_thread *thread);
-/* The first record of the trace has this time. */
+/* Set the time of the first record of the trace. */
 void wmk_threads_origin(struct wmk_threads *threads, int64_t ns);
 /* Apply a record. -ENOMEM with a cause chain. */
 int wmk_threads_record(struct wmk_threads *threads, const struct wmk_record *record);
 /* Apply a loss. Losses and records are applied together in the order of time. */
 void wmk_threads_lost(struct wmk_threads *threads, const struct wmk_loss *loss);
-/* Account the states up to `ns`, the last record of the trace or of an interval. */
+/*
+ * Add the time up to `ns` to the states of all threads; `ns` is the time of the last record of the trace or interval.
+ */
 void wmk_threads_end(struct wmk_threads *threads, int64_t ns);
-/* After wmk_threads_end(): set all times and counts to 0, and keep the states. */
+/* Call this after wmk_threads_end(): set all times and counts to 0, and keep the states. */
 void wmk_threads_clear(struct wmk_threads *threads);
-/* Find the current thread of a number, or NULL. */
+/* Find the current thread with the number `tid`, or return NULL. */
 struct wmk_analyze_thread *wmk_threads_find(const struct wmk_threads *threads, int64_t tid);
 /*
- * Find or create the thread of the context `tid` of a record, and take its process and name from the contexts. Without
- * this context, find the thread as wmk_threads_of() does. *thread NULL: unknown. -ENOMEM with a cause chain.
+ * Find or create the thread that the context `tid` of a record names. The function also sets the process and the name
+ * of the found thread from the contexts. If the record lacks this context, find the thread as wmk_threads_of() does.
+ * *thread NULL: unknown. -ENOMEM with a cause chain.
  */
 int wmk_threads_note(struct wmk_threads *threads, const struct wmk_record *record,
 		     struct wmk_analyze_thread **thread);
 /*
- * The thread of a record: the thread of its context, else the thread that runs on its CPU. NULL: unknown, or no thread.
+ * Return the thread that the context of the record names, or else the thread that runs on the CPU of the record. NULL:
+ * unknown, or no thread.
  */
 struct wmk_analyze_thread *wmk_threads_of(struct wmk_threads *threads, const struct wmk_record *record);
 /* The state of a CPU. NULL: the CPU number is invalid, or no memory. Valid until the next call. */
@@ -148,8 +158,8 @@ struct wmk_analyze_cpu *wmk_threads_cpu(struct wmk_threads *threads, int64_t cpu
 void wmk_threads_free(struct wmk_threads *threads);
 
 /*
- * What a thread waits for when it blocks. `syscall`: the system call in which the thread blocks; NULL: unknown, or
- * none. `prev_state`: as in sched_switch. (waits.c)
+ * Return the reason why a thread blocks. `syscall`: the system call in which the thread blocks, or NULL if no system
+ * call is known. `prev_state`: as in sched_switch. (waits.c)
  */
 unsigned wmk_wait_of(const struct wmk_class *syscall, int64_t prev_state);
 

@@ -20,7 +20,7 @@ const char *const wmk_wait_names[WMK_WAITS] = {
 #define STATE_UNINTERRUPTIBLE 0x02
 #define STATE_STOPPED 0x0c             /* stopped, traced */
 
-/* System calls by the beginning of their names. The first match is used. */
+/* System calls, selected by the first characters of their names. The first match is used. */
 static const struct {
 	const char *name;
 	uint8_t wait;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * analyze.c - `waymark analyze`: compute answers from the records of traces (analyze/analysis.h).
- */
+/* analyze.c - `waymark analyze`: compute statistics from the records of traces (analyze/analysis.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +43,7 @@ static void print(const struct analyze_args *args, const struct wmk_result *resu
 				 *wmk_cli_color(stdout, WMK_CLI_BOLD) != '\0', stdout);
 }
 
-/* Run the modules over the traces. The caller frees *analysis, also after an error. */
+/* Run the modules over the traces. The caller frees *analysis, even after an error. */
 static int compute(const struct analyze_args *args, const struct wmk_analyze_module *const *modules,
 		   const char *const *paths, unsigned n, const struct wmk_read_symbolizer *symbolizer,
 		   struct wmk_analysis **analysis, uint64_t *damages)

@@ -6,8 +6,8 @@
  *            ▲                  once for each context, once for the rest │
  *            └────── lines: name, quartiles in ns (calibrate_work.c) ◄──┘
  *
- * The measured program is an ordinary application, recorded by an ordinary `waymark record`. Nothing is written to a
- * disk while it measures.
+ * The measured program is an ordinary application, and an ordinary `waymark record` records the program. Nothing is
+ * written to a disk while the program measures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static int start(const struct results *results, const char *context, pid_t *pid)
 	return wmk_error(-err, "cannot run `waymark record`");
 }
 
-/* Run `record` once with the measured program, and append the output of the program to the results. */
+/* Run `record` once with the measured program, and append the measurements that the program prints to the results. */
 static int measure(struct results *results, const char *context)
 {
 	unsigned before = results->n;
@@ -164,7 +164,7 @@ static const struct result *find(const struct results *results, unsigned pass, c
 	return NULL;
 }
 
-/* The result of the pass with the smallest median. NULL: not measured. */
+/* Return the result of the pass with the smallest median. NULL: not measured. */
 static const struct result *best(const struct results *results, const char *name)
 {
 	const struct result *least = NULL;

@@ -8,7 +8,7 @@
  *
  * Prints one line for each measurement: its name, then lower quartile, median and upper quartile of the CPU time of one
  * operation, in nanoseconds. Each measurement runs ROUNDS batches on one CPU. Batches of all measurements alternate, so
- * that a temporary disturbance of the machine affects all of them. The program fills the ring before the first
+ * that a temporary disturbance of the machine affects all measurements. The program fills the ring before the first
  * measurement, so that the memory of the ring is mapped.
  */
 #include <sched.h>
@@ -29,7 +29,7 @@
 
 static uint64_t volatile sink;
 
-/* Computation beside the measured operation, so that no loop is empty. */
+/* Each measured loop also calls turn(), so that no loop is empty. */
 static inline uint64_t turn(uint64_t x)
 {
 	x ^= x << 13;
@@ -130,7 +130,7 @@ static void measure(struct measured *list, size_t n)
 int main(int argc, char **argv)
 {
 	/*
-	 * With the argument `record`, the program measures only record_4. If this machine uses the counter,
+	 * With the argument `record`, the program measures only record_4. If this machine uses the CPU's cycle counter,
 	 * loop_counter() replaces the loop of the last entry.
 	 */
 	static struct measured all[] = {

@@ -176,7 +176,7 @@ static int enable(struct wmk_daemon *daemon, const struct wmk_channel_args *args
 	return err;
 }
 
-/* Collect the names of channels from -c and from all arguments. */
+/* Collect channel names from the option -c and from all arguments. */
 static int channel_names(const struct wmk_cli_common *common, char **rest, int n_rest, struct wmk_cli_words *names)
 {
 	int err = common->channel ? wmk_cli_words_add(names, common->channel) : 0;
@@ -188,7 +188,7 @@ static int channel_names(const struct wmk_cli_common *common, char **rest, int n
 	return err;
 }
 
-/* Apply `change` to the channels of -c and of all arguments. */
+/* Apply `change` to the channels that -c and the arguments name. */
 static int run(struct wmk_channel_args *args, char **rest, int n_rest,
 	       int (*change)(struct wmk_daemon *, const struct wmk_channel_args *, char **names, unsigned n))
 {

@@ -22,7 +22,7 @@ struct wmk_channel_args {
 	int64_t reclaim_us;                              /* 0: never */
 };
 
-/* The kind of --syscall-arguments, for the member call_arguments. */
+/* The option kind of --syscall-arguments, for the member call_arguments. */
 #define WMK_CHANNEL_CALL_ARGUMENTS(type) \
 	WMK_CLI_CHOICE(type, call_arguments, "text none", "unknown value '@': the values are text and none")
 /* Check that the options are compatible. -EINVAL with a cause chain. */

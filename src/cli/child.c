@@ -19,7 +19,7 @@
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-/* Returns 0, or the reason why `path` cannot be executed as -errno. */
+/* Returns 0 if `path` can be executed, or else the reason as -errno. */
 static int executable(const char *path)
 {
 	struct stat st;
@@ -90,11 +90,14 @@ int wmk_child_open(struct wmk_child *child)
 	sigaddset(&set, SIGCHLD);
 	for (unsigned i = 0; i < WMK_ARRAY_LEN(passed_on); i++)
 		sigaddset(&set, passed_on[i]);
-	/* If our parent ignores SIGCHLD, the kernel would discard the status of our child. */
+	/*
+	 * If the parent of this process ignores SIGCHLD, this process inherits the setting, and the kernel would
+	 * discard the exit status of its child.
+	 */
 	sigaction(SIGCHLD, &normal, &child->old_chld);
 	sigaction(SIGPIPE, &ignore, &child->old_pipe);
 	/*
-	 * A program that exceeds the limit on the size of files must return an error that we report, not end this
+	 * If this process ignores SIGXFSZ, a write beyond the file size limit returns an error, instead of ending this
 	 * process.
 	 */
 	sigaction(SIGXFSZ, &ignore, &child->old_xfsz);
@@ -107,9 +110,9 @@ int wmk_child_open(struct wmk_child *child)
 }
 
 /*
- * Runs in the new process: uses only functions that are safe after fork() in a program with threads. `shell` is the
- * argv that runs `path` as a shell script. `go` becomes readable when the program may start. Errors are written to
- * `report`. Does not return.
+ * Runs in the new process, so it uses only functions that are safe after fork() in a multithreaded program. `shell` is
+ * the argv that runs the file `path` as a shell script. The descriptor `go` becomes readable when the program may
+ * start. Errors are written to `report`. Does not return.
  */
 static void become(const struct wmk_child *child, char *path, char **argv, char **shell, int go, int report)
 {
@@ -125,7 +128,7 @@ static void become(const struct wmk_child *child, char *path, char **argv, char 
 	setrlimit(RLIMIT_NOFILE, &child->old_files);
 	pthread_sigmask(SIG_SETMASK, &child->old_mask, NULL);
 	execv(path, argv);
-	/* Run a script without an interpreter line with the shell, as shells and execvp(3) do. */
+	/* Run a script without an interpreter line (#!) with the shell, as shells and execvp(3) do. */
 	if (errno == ENOEXEC)
 		execv(shell[0], shell);
 	err = errno;
@@ -152,7 +155,7 @@ static char **shell_arguments(char *path, char **argv)
 	return shell;
 }
 
-/* Return a terminating signal that arrived before the program existed; 0: none. */
+/* Return a terminating signal that arrived before the program existed, or 0 if there was no such signal. */
 static int interrupted(const struct wmk_child *child)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -169,7 +172,10 @@ static int interrupted(const struct wmk_child *child)
 	return 0;
 }
 
-/* Read the report of the new process: 0, or the errno of exec. A successful exec closes the pipe. */
+/*
+ * Read the report of the new process: 0 if exec succeeded, or the errno of exec. A successful exec closes the pipe
+ * without a report.
+ */
 static int hear_report(int fd)
 {
 	int err = 0;

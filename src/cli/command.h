@@ -7,9 +7,9 @@
  *                           ├─► man pages: waymark help --man [NAME]          (manual.c)
  *                           └─► completion: waymark help --completion SHELL   (complete.c)
  *
- * A source file defines the `struct wmk_cli_command` of one command or of a few related ones. A command prints text for
- * people, or JSON with --json. The exit status of a command is 0, WMK_CLI_FAILED, WMK_CLI_USAGE, or that of the program
- * that the command runs. All functions run in one thread.
+ * A source file defines the `struct wmk_cli_command` of one command or of several related commands. A command prints
+ * text for people, or JSON if --json is given. The exit status of a command is 0, WMK_CLI_FAILED, WMK_CLI_USAGE, or the
+ * exit status of the program that the command runs. All functions run in one thread.
  */
 #ifndef WMK_CLI_COMMAND_H
 #define WMK_CLI_COMMAND_H
@@ -36,15 +36,18 @@ struct wmk_cli_command {
 	size_t args_size;        /* bytes of the zeroed structure that the options fill */
 	bool takes_command;      /* the first argument that is not an option ends the options, even without `--` */
 	/*
-	 * Returns the exit status. For wrong usage, returns -errno with a cause chain; the caller then also prints the
-	 * usage.
+	 * Returns the exit status. For wrong usage, the function returns -errno with a cause chain, and the caller also
+	 * prints the usage.
 	 */
 	int (*run)(void *args, char **rest, int n_rest);
-	/* Frees what the options allocated; NULL: nothing to free. done() is called even if run() was not called. */
+	/*
+	 * Frees what the options have allocated; NULL means that nothing needs to be freed. done() is called even if
+	 * run() was not called.
+	 */
 	void (*done)(void *args);
 };
 
-/* Sets .options and .n_options from an array. */
+/* Sets .options and .n_options of a command from an array. */
 #define WMK_CLI_OPTIONS(table) .options = (table), .n_options = WMK_ARRAY_LEN(table)
 
 /* A command line that shows one way to use a command. */
@@ -55,7 +58,7 @@ struct wmk_cli_example {
 };
 
 /*
- * Return the number of examples of a command, and set *first to the first example; the examples of a command are
+ * Return the number of examples of a command, and set *first to the first example. The examples of a command are
  * adjacent. (examples.c)
  */
 unsigned wmk_cli_examples(const struct wmk_cli_command *command, const struct wmk_cli_example **first);
@@ -73,26 +76,26 @@ extern const struct wmk_cli_command wmk_cli_record, wmk_cli_create, wmk_cli_dest
 
 /* Print one line for each command. */
 void wmk_cli_overview(FILE *out);
-/* Find a command by its name. NULL with a cause chain: unknown. */
+/* Find a command by its name. NULL with a cause chain: the command is unknown. */
 const struct wmk_cli_command *wmk_cli_find(const char *name);
 /* Like wmk_cli_find(), but without a cause chain. */
 const struct wmk_cli_command *wmk_cli_look_up(const char *name);
 
-/* True if shells can complete values of this option. */
+/* True if shells can complete the values of this option. */
 bool wmk_cli_is_completed(const struct wmk_cli_option *option);
 
 /*
- * `name` is a command of another tracer. Returns advice: the command of Waymark to use instead. NULL: unknown name.
- * (other_tools.c)
+ * Return advice if `name` is a command of another tracer. Returns advice: the Waymark command to use instead. NULL:
+ * unknown name. (other_tools.c)
  */
 const char *wmk_cli_other_tool(const char *name);
 
 /* ── options (options.c) ─────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Fill `args` from argv (without the command's name). Arguments that are not options are moved to the front of argv in
- * their order: *rest, *n_rest. argv ends with NULL before and after. Returns 0; 1 if -h or --help was found; -EINVAL
- * with a cause chain.
+ * Fill `args` from argv, which does not include the command's name. Arguments that are not options are moved to the
+ * front of argv, in their order, and are returned in *rest and *n_rest. argv ends with NULL before and after. Returns
+ * 0; 1 if -h or --help was found; or -EINVAL with a cause chain.
  */
 int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, void *args, char ***rest, int *n_rest);
 
@@ -140,36 +143,39 @@ struct wmk_cli_common {
 wmk_cli_store wmk_cli_store_pid;
 /* Check that the domain options are compatible. -EINVAL with a cause chain. */
 int wmk_cli_check_domain(const struct wmk_cli_common *common);
-/* Take the session from the only argument, as an alternative to -s. -EINVAL: more than one argument, or both given. */
+/*
+ * Take the name of the session from the only argument, as an alternative to the option -s. -EINVAL: more than one
+ * argument, or both given.
+ */
 int wmk_cli_session_argument(struct wmk_cli_common *common, char **rest, int n_rest);
 
 /* ── run and fail ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Parse argv (without the command's name), run the command and return the exit status. (options.c) */
+/* Parse argv (without the command's name), run the command, and return the exit status. (options.c) */
 int wmk_cli_run(const struct wmk_cli_command *command, char **argv, int argc);
 /* Print the cause chain and return WMK_CLI_FAILED. */
 int wmk_cli_failed(void);
 
 /* ── text (printing.c) ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* The kinds of --subbuf-size and --num-subbuf, for the members `size` and `n`. */
+/* The option kinds of --subbuf-size and --num-subbuf, for the members `size` and `n`. */
 #define WMK_CLI_SUBBUF_MIN 4096u
 #define WMK_CLI_BUFFERS_DEFAULT ((uint64_t)8 << 20)   /* bytes of all sub-buffers of a CPU */
 #define WMK_CLI_SUBBUF_SIZE(type, size) WMK_CLI_POWER_OF_TWO(type, size, WMK_CLI_SUBBUF_MIN, 1u << 30)
 #define WMK_CLI_NUM_SUBBUF(type, n) WMK_CLI_POWER_OF_TWO(type, n, 0, 1u << 20)
-/* The shortest exact text: "4M" for 4194304. */
+/* Format a size as the shortest exact text, for example "4M" for 4194304. */
 const char *wmk_cli_size_text(uint64_t size, char *buf, size_t buf_size);
 /*
- * Print the options for larger buffers: twice the present memory of a CPU, and at least the default memory. The buffers
- * must hold what a CPU records between two drain passes. If the present buffer is very small, twice its size is often
- * not enough.
+ * Print the options for larger buffers: twice the present buffer memory per CPU, and at least the default memory. The
+ * buffers must hold what a CPU records between two drain passes. If the present buffer is very small, twice its size is
+ * often not enough.
  */
 const char *wmk_cli_larger_buffers(uint64_t subbuf_size, uint64_t n_subbufs, char *buf, size_t buf_size);
-/* About three digits, in powers of ten: "1.5 MB". */
+/* Format a size with about three digits, in powers of ten, for example "1.5 MB". */
 const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size);
 /*
- * Make text safe for a terminal: '?' replaces control characters, and the text is cut at 500 bytes. The result is valid
- * for the next seven calls.
+ * Make text safe for a terminal: '?' replaces control characters, and the text is cut at 500 bytes. The result stays
+ * valid during the next seven calls.
  */
 const char *wmk_cli_clean(const char *text);
 /* "" for 1, else "s". */
@@ -177,11 +183,12 @@ static inline const char *wmk_cli_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
-/* A JSON string with quotes; U+FFFD replaces bytes that are not UTF-8. */
+/* Return a JSON string with quotes, in which U+FFFD replaces bytes that are not UTF-8. */
 void wmk_cli_json_string(FILE *out, const char *text);
 
 /*
- * A JSON writer, which sets commas. `name` is NULL for array elements and for the outermost value. Initialize it with
+ * A JSON writer, which inserts the commas. `name` is NULL for array elements and for the outermost value. Initialize it
+ * with
  * { .out = file }.
  */
 struct wmk_cli_json {
@@ -197,7 +204,7 @@ void wmk_cli_json_double(struct wmk_cli_json *json, const char *name, double num
 void wmk_cli_json_bool(struct wmk_cli_json *json, const char *name, bool yes);
 
 enum wmk_cli_color { WMK_CLI_PLAIN, WMK_CLI_BOLD, WMK_CLI_RED, WMK_CLI_YELLOW };
-/* The escape sequence for `color`; "" if `out` is not a terminal, NO_COLOR is set, or TERM is "dumb". */
+/* Return the escape sequence for `color`, or "" if `out` is not a terminal, NO_COLOR is set, or TERM is "dumb". */
 const char *wmk_cli_color(FILE *out, enum wmk_cli_color color);
 /* Print "waymark: error: ..." with the cause chain on standard error. */
 void wmk_cli_print_error(void);
@@ -211,16 +218,16 @@ void wmk_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void wmk_cli_synopsis(FILE *out, const struct wmk_cli_command *command);
 /* "usage: " and the synopsis, folded into lines, with a newline at the end. */
 void wmk_cli_usage(FILE *out, const struct wmk_cli_command *command);
-/* The text after an option's name: "", " VALUE", "[=VALUE]". */
+/* The text after an option's name, one of "", " VALUE" and "[=VALUE]". */
 const char *wmk_cli_value_text(const struct wmk_cli_option *option, char *buf, size_t size);
 /* Print the help of a command. */
 void wmk_cli_describe(FILE *out, const struct wmk_cli_command *command);
-/* Print the man page, in roff, of a command or of the whole program. */
+/* Print the man page of a command or of the whole program, in roff format. */
 void wmk_cli_man(FILE *out, const struct wmk_cli_command *command);
 void wmk_cli_man_of_program(FILE *out, const struct wmk_cli_command *const *commands);
 /* Print the completion script of a shell ("bash", "zsh"). -EINVAL with a cause chain: another shell. */
 int wmk_cli_completion(FILE *out, const struct wmk_cli_command *const *commands, const char *shell);
-/* Print a paragraph, folded at 78 columns, each line indented. */
+/* Print a paragraph that is folded at 78 columns, with each line indented. */
 void wmk_cli_fold(FILE *out, const char *text, unsigned indent);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * complete.c - print shell completion scripts from the table of commands.
  *
- * The name of an option's value selects how the shell completes the value (kinds[]). `waymark list --names` prints the
- * names of sessions, channels, events, contexts and levels, and starts no daemon. Events are kernel events if -k is
- * given, else events of applications. Names come from other programs: the scripts use them as words and never evaluate
- * them.
+ * The name of an option's value selects how the shell completes this value (kinds[]). `waymark list --names` prints the
+ * names of sessions, channels, events, contexts and levels, without starting a daemon. With -k, the printed events are
+ * kernel events, otherwise events of applications. Names come from other programs, so the scripts use the names only as
+ * words and never evaluate them.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,10 @@
 #include "base/error.h"
 #include "cli/command.h"
 
-/* `names`: the argument of `waymark list --names`. NULL: the shell has its own completion, named by `shell`. */
+/*
+ * The member `names` is the argument of `waymark list --names`. If `names` is NULL, the shell completes the value with
+ * its own function, which `shell` names.
+ */
 static const struct kind {
 	const char *value, *names, *shell;
 } kinds[] = {
@@ -25,7 +28,7 @@ static const struct kind {
 };
 
 /*
- * Return the kind of a value for completion. The first word in capitals selects the kind: EVENT in
+ * Return the completion kind of an option's value. The first word in capitals selects the kind, for example EVENT in
  * "[EVENT[,EVENT]...]". NULL: unknown.
  */
 static const struct kind *kind_of(const char *value)
@@ -111,8 +114,8 @@ static const char bash_tail[] =
 	"complete -o default -F _waymark waymark\n";
 
 /*
- * Print the value of `what=` in the script: the list of words if there is one, else the kind that the value's name
- * selects.
+ * Print the value of `what=` in the script: the list of choices if there is one, or else the kind that the name of the
+ * value selects.
  */
 static void bash_what(FILE *out, const char *choices, bool choose_many, const char *value)
 {
@@ -185,7 +188,7 @@ static const char zsh_head[] =
 	"}\n"
 	"\n";
 
-/* Print the first sentence, quoted for '[...]' of an _arguments specification. */
+/* Print the first sentence, quoted for the '[...]' part of an _arguments specification. */
 static void zsh_text(FILE *out, const char *text)
 {
 	for (; *text && !(text[0] == '.' && (text[1] == ' ' || !text[1])); text++) {
@@ -199,8 +202,8 @@ static void zsh_text(FILE *out, const char *text)
 }
 
 /*
- * A list with commas: `_values -s , name word...`. In such a list, a colon separates a word from its description, so a
- * colon in a word is quoted.
+ * Print a comma-separated list for zsh: `_values -s , name word...`. In this zsh list, a colon separates a word from
+ * its description, so a colon within a word is quoted.
  */
 static void zsh_list(FILE *out, const char *words)
 {

@@ -11,7 +11,7 @@
 #include "cli/daemon.h"
 #include "ctf/writer.h"
 
-/* Returns -EINVAL. The cause chain has similar names, or the command that lists all names. */
+/* Returns -EINVAL. The cause chain contains similar names, or the command that lists all names. */
 static int check_context(const char *name)
 {
 	const struct wmk_ctf_context *context;

@@ -65,7 +65,7 @@ static int convert(const struct convert_args *args, const char *const *paths, un
 	return done.damages ? WMK_CLI_FAILED : 0;
 }
 
-/* Convert the trace that was made from a log. */
+/* Convert the trace that was created from a log. */
 static int convert_made(void *data, const char *made)
 {
 	return convert(data, &made, 1);

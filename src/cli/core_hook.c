@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_hook.c - `waymark core-hook`: a handler of core dumps that records snapshots, then passes the core on.
+ * core_hook.c - `waymark core-hook`: a core dump handler that records snapshots, and then passes the core dump to the
+ * next handler.
  *
  *     kernel ──core──► core-hook ─┬─ a child: snapshots of all sessions that record the process, at most 2 s
  *                                 └─ then: the earlier handler or file
  *
  * --install writes core_pattern and keeps the earlier pattern in a file; --remove restores this pattern. The kernel
- * runs the hook as root, so the hook refuses a pattern file that another user can write.
+ * runs the hook as root, so the hook refuses a pattern file to which another user can write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +48,8 @@ static uint64_t number_of(const struct wmk_core_values *values, char letter)
 /* ── snapshots: in a child process ───────────────────────────────────────────────────────────────────── */
 
 /*
- * Snapshots have kernel channels only if the session writes nothing else (docs/flight-recorder.md). The allow-list of
- * the session can exclude the process.
+ * Snapshots have kernel channels only if the session has no other output (docs/flight-recorder.md). The allow-list of
+ * the session may exclude the process from kernel events.
  */
 static bool kernel_records(const struct waymark_ctl_session_info *session, uint64_t pid)
 {
@@ -62,7 +63,10 @@ static bool kernel_records(const struct waymark_ctl_session_info *session, uint6
 	return false;
 }
 
-/* True if a channel of the session can record this process. `is_app`: the process is an application of the daemon. */
+/*
+ * True if a channel of the session can record the process that dumps core. `is_app`: the process is an application that
+ * is registered with the daemon.
+ */
 static bool has_channel_for(const struct waymark_ctl_session_info *session, const struct wmk_core_values *values,
 			    bool is_app)
 {
@@ -138,8 +142,8 @@ static void snapshots(const struct wmk_core_values *values)
 }
 
 /*
- * Record the snapshots in a child, which is killed after SNAPSHOTS_S. The session daemon still performs each request
- * that the child has sent.
+ * Record the snapshots in a child process, which is killed after SNAPSHOTS_S seconds. If the child is killed, the
+ * session daemon still completes each request that the child has sent.
  */
 static void snapshots_in_time(const struct wmk_core_values *values)
 {
@@ -189,7 +193,10 @@ static int pattern_read(const char *path, bool trusted, char pattern[PATTERN_MAX
 	return 0;
 }
 
-/* Copy the core to a new file of the user, at most `limit` bytes. An earlier file of that name is removed. */
+/*
+ * Copy at most `limit` bytes of the core dump to a new file of the user. If a file of that name exists, it is removed
+ * first.
+ */
 static int write_file(const char *path, uint64_t limit)
 {
 	char block[65536];
@@ -214,7 +221,10 @@ static int write_file(const char *path, uint64_t limit)
 	return err;
 }
 
-/* The core of a process that changed its identity (%d is not 1) is written to a file of root, as the kernel does. */
+/*
+ * If a process has changed its user or group ids (%d of core(5) is not 1), the hook writes its core dump to a file of
+ * root, like the kernel.
+ */
 static int to_file(const char *pattern, const struct wmk_core_values *values)
 {
 	const bool own = number_of(values, 'd') == 1;
@@ -309,8 +319,8 @@ static int install(const char *core_pattern, const char *kept)
 	if (err == 0)
 		err = pattern_write(kept, before, O_CREAT | O_TRUNC);
 	/*
-	 * Check that the hook can read the kept pattern. Without the kept pattern, the hook would lose all later core
-	 * dumps.
+	 * Check that the hook can read the saved pattern. If the hook could not read the saved pattern, all later core
+	 * dumps would be lost.
 	 */
 	if (err == 0)
 		err = pattern_read(kept, true, there);

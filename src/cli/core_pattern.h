@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The letters of core(5) that the hook receives, in the order of its arguments. */
+/* The letters of core(5) for which the hook receives values, in the order of the hook's arguments. */
 #define WMK_CORE_LETTERS "PpiIugdstchEe"
 #define WMK_CORE_VALUES (sizeof(WMK_CORE_LETTERS) - 1)
 #define WMK_CORE_ARGUMENTS_MAX 32
@@ -17,11 +17,11 @@ struct wmk_core_values {
 	const char *of[WMK_CORE_VALUES];
 };
 
-/* Return the value of a letter of core(5), such as 'p'. NULL: unknown letter. */
+/* Return the value of a letter of core(5), for example 'p'. NULL: unknown letter. */
 const char *wmk_core_value(const struct wmk_core_values *values, char letter);
 /*
- * Expand one word of a pattern. `file`: the result is a path, so '/' in a value becomes '!'. Unknown letters expand to
- * nothing. -ENAMETOOLONG.
+ * Expand one word of a pattern. `file`: the result is a path, so '/' in a value is replaced by '!'. Unknown letters
+ * expand to nothing. -ENAMETOOLONG.
  */
 int wmk_core_expand(const char *word, const struct wmk_core_values *values, bool file, char *buf, size_t size);
 /*

@@ -43,7 +43,10 @@ int wmk_current_home(char *buf, size_t size)
 	return 0;
 }
 
-/* Open ~/.waymark, and create it if `make`. Returns a descriptor, or -errno with a cause chain (-ENOENT: not found). */
+/*
+ * Open ~/.waymark; if `make` is true, create the directory if necessary. Returns a descriptor, or -errno with a cause
+ * chain (-ENOENT: not found).
+ */
 static int open_directory(bool make)
 {
 	char home[4096];
@@ -76,7 +79,10 @@ static int open_directory(bool make)
 	return fd;
 }
 
-/* Read at most `size` bytes of `at`/`file`, a regular file of the user. Returns their number, or -errno. */
+/*
+ * Read at most `size` bytes of a regular file of the user; `at` and `file` give its path. Returns their number, or
+ * -errno.
+ */
 static ssize_t read_own(int at, const char *file, char *text, size_t size)
 {
 	struct stat st;
@@ -93,7 +99,7 @@ static ssize_t read_own(int at, const char *file, char *text, size_t size)
 	return err ? wmk_error(-err, "cannot read ~/" DIRECTORY "/%s", file) : n;
 }
 
-/* Read the name in the file `at`/session. */
+/* Read the session name in the file `at`/session. */
 static int read_name(int at, char *name, size_t size)
 {
 	char text[NAME_MAX_BYTES + 2];
@@ -227,7 +233,7 @@ void wmk_recorded_set(const char *path)
 	wmk_error_clear();
 }
 
-/* Read the path in `at`/`file`, without the final newline. `size`: at most PATH_MAX. */
+/* Read the path that is stored in `at`/`file`, without the final newline. `size`: at most PATH_MAX. */
 static int read_path(int at, const char *file, char *path, size_t size)
 {
 	char text[PATH_MAX + 1];

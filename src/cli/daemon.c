@@ -18,7 +18,7 @@
 
 bool wmk_cli_no_sessiond;
 
-/* Return whether the library's text ends with the system's text for the error. */
+/* Return whether the error text of the library ends with the strerror text for this error. */
 static bool has_system_words(int err)
 {
 	char text[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -29,8 +29,8 @@ static bool has_system_words(int err)
 }
 
 /*
- * Copy the library's sentences to our chain, innermost first. If the library's text does not end with the text of
- * strerror, wmk_error_text() must not append the text of strerror.
+ * Copy the messages of the library to the cause chain of this thread, innermost first. If the error text of the library
+ * does not end with the strerror text, wmk_error_text() must not append the strerror text.
  */
 static int take_error(int err)
 {
@@ -48,7 +48,7 @@ static int take_error(int err)
 	return err;
 }
 
-/* Select the session: the given one, else the current one if `need` requires it. */
+/* Select the given session, or else the current session if `need` requires a session. */
 static int choose_session(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need)
 {
 	int err;
@@ -132,8 +132,8 @@ int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, con
 }
 
 /*
- * A request failed with -ENOENT. If the session is unknown, the reply of the daemon names the session. If the session
- * exists, replace the cause chain by a message about the unknown channel.
+ * A request failed with -ENOENT. If the session is unknown, the error message of the daemon already names the session.
+ * If the session exists, the channel is unknown, so replace the cause chain by a message about the channel.
  */
 static void explain_missing(struct wmk_daemon *daemon)
 {
@@ -204,8 +204,8 @@ static int print_json(const struct waymark_ctl_result *result)
 	if (!ferror(stdout))
 		return take_error(err);
 	/*
-	 * Report the error here, where the cause is known. Discard the output, so that main() does not report the error
-	 * again when it flushes.
+	 * Report the error here, where the cause is known. Discard the buffered output, so that main() does not report
+	 * the same error again when main() flushes the output.
 	 */
 	clearerr(stdout);
 	__fpurge(stdout);

@@ -39,30 +39,30 @@ enum wmk_daemon_need {
 };
 
 /*
- * Connect, and start a daemon if none runs, unless -n was given. The caller calls wmk_daemon_close(), even after an
- * error.
+ * Connect to the session daemon; if no daemon runs, start a daemon, unless -n was given. The caller must call
+ * wmk_daemon_close(), even after an error.
  */
 int wmk_daemon_open(struct wmk_daemon *daemon, const struct wmk_cli_common *args, enum wmk_daemon_need need);
 /*
- * Start a daemon in `rundir` that takes over the rings in `path` (waymark_ctl_connect_options.recover), and connect.
- * The caller calls wmk_daemon_close(), even after an error.
+ * Start a daemon in `rundir` that recovers the rings in `path` (waymark_ctl_connect_options.recover), and connect to
+ * this daemon. The caller must call wmk_daemon_close(), even after an error.
  */
 int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char *path);
 /*
- * Convert the return value of a function of ctl.h. On an error, the cause chain gets the sentences of the library. If
- * an object was not found, the chain also gets similar names. On success, prints the warnings of daemon->result, and
- * names applications that have not confirmed.
+ * Convert the return value of a function of ctl.h. After an error, the cause chain contains the messages of the
+ * library. If an object was not found, the cause chain also contains similar names. On success, prints the warnings in
+ * daemon->result, and names the applications that have not confirmed the request.
  */
 int wmk_daemon_did(struct wmk_daemon *daemon, int rc);
-/* Print the error or, with --json, the result; free all. Returns the exit status. */
+/* Print the error or, with --json, the result; then free everything. Returns the exit status. */
 int wmk_daemon_close(struct wmk_daemon *daemon, const struct wmk_cli_common *args, int err);
-/* Free the result before the next request. */
+/* Free the result before sending the next request. */
 void wmk_daemon_drop(struct wmk_daemon *daemon);
-/* The session in daemon->result; NULL: none. */
+/* Return the session in daemon->result, or NULL if the result has no session. */
 const struct waymark_ctl_session_info *wmk_daemon_session(const struct wmk_daemon *daemon);
 /* -EINVAL with a cause chain that names similar channels if the session has no such channel. */
 int wmk_daemon_check_channel(const struct waymark_ctl_session_info *session, const char *name);
-/* The domain that --kernel, --pid, --exec and --follow select. Strings point into argv. */
+/* Return the domain that --kernel, --pid, --exec and --follow select. Strings point into argv. */
 struct waymark_ctl_domain wmk_daemon_domain(const struct wmk_cli_common *args);
 
 #endif

@@ -65,9 +65,9 @@ static int set_place(const struct wmk_cli_option *option, void *at, const char *
 }
 
 /*
- * "[elf:]PATH:REST", "sdt:PATH:REST". The path is made absolute here, because the daemon has another working directory
- * and another $PATH. A name without '/' is searched in $PATH. Another relative path starts at the working directory of
- * the command.
+ * "[elf:]PATH:REST", "sdt:PATH:REST". The client makes the path absolute, because the daemon has another working
+ * directory and another $PATH. A name without '/' is searched in $PATH. A relative path that contains '/' is relative
+ * to the working directory of the command.
  */
 static int set_program_place(const struct wmk_cli_option *option, void *at, const char *value)
 {
@@ -115,7 +115,7 @@ static int check_probe(const struct wmk_event_args *args)
 	return 0;
 }
 
-/* With --syscall, names are those of system calls: "openat" becomes "syscall:openat". */
+/* With --syscall, the names are names of system calls: "openat" becomes "syscall:openat". */
 static int words_are_calls(struct wmk_cli_words *words)
 {
 	for (unsigned i = 0; i < words->n; i++) {

@@ -19,7 +19,8 @@ struct wmk_event_args {
 };
 
 /*
- * Take the patterns from the arguments, and check that all options are compatible. -EINVAL, -ENOMEM with a cause chain.
+ * Take the event patterns from the arguments, and check that all options are compatible. -EINVAL, -ENOMEM with a cause
+ * chain.
  */
 int wmk_event_arguments(struct wmk_event_args *args, char **rest, int n_rest);
 

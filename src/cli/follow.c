@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.c - see follow.h. A process may end, or execute another program, at any moment. So data from /proc is used
- * only if later events of the kernel confirm that the process still runs the same program.
+ * follow.c - see follow.h. A process may end, or execute another program, at any moment. Therefore data from /proc is
+ * used only if later kernel events confirm that the process still runs the same program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,8 +111,8 @@ static void take_name(struct wmk_follow_process *process, const char *name)
 }
 
 /*
- * A program that links libwaymark but has no events does not register. If a program has no events, a missing
- * registration is no error.
+ * A program that links libwaymark but has no tracepoints does not register. If a program has no tracepoints, a missing
+ * registration is not an error.
  */
 static bool missing(const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
@@ -122,8 +122,8 @@ static bool missing(const struct wmk_follow_process *process, enum wmk_follow_wh
 }
 
 /*
- * The program has ended, by exit or by exec. It is certain that the program has not registered only after wmk_shard has
- * received all messages of the program.
+ * The program has ended, either because the process exited or because the process called exec. Only after wmk_shard has
+ * received all messages of the program is it certain that the program has not registered.
  */
 static void end_program(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_follow_why why)
 {
@@ -184,8 +184,8 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 	if (!process || process->registered)
 		return;
 	/*
-	 * The kernel reports the mapping of the program's file first. A later mapping shows that exec has finished, so
-	 * the environment can be read now.
+	 * The first mapping that the kernel reports is the mapping of the program's own file. A later mapping shows
+	 * that exec has finished, so the environment can be read from this moment.
 	 */
 	if (process->uses && !process->looked) {
 		process->due_ms = 0;
@@ -198,18 +198,19 @@ static void take_map(struct wmk_follow *follow, const struct wmk_watch_event *ev
 		process->sites = wmk_proc_file_has_sites(event->name, event->major, event->minor, event->inode);
 	/*
 	 * The program's own file is mapped first. If the program's own file has tracepoints, and the library is not
-	 * mapped, the program contains libwaymark.a.
+	 * mapped, the program is linked with libwaymark.a.
 	 */
 	if (process->uses || !(library || (first && process->sites)))
 		return;
-	/* A forked process can be the first one to use the library, by dlopen(). */
+	/* A forked process can be the first process that uses the library, if it calls dlopen(). */
 	process->own = process->uses = true;
 	follow->look_ms = 0;
 }
 
 /*
- * The kernel stops reporting a process that executes a set-id program, or a program that its user cannot read. The
- * kernel then reports the exit of the process, although the process continues.
+ * The kernel stops reporting events of a process that executes a set-id program, or a program that its user cannot
+ * read. When the kernel stops reporting events of a process, it reports an exit of the process, although the process
+ * continues.
  */
 static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_process *process, enum wmk_proc_life life)
 {
@@ -222,8 +223,9 @@ static void take_hidden(struct wmk_follow *follow, const struct wmk_follow_proce
 		return;
 	}
 	/*
-	 * The process may have ended after wmk_proc_life() read its ids. The pid is not reused, because the ended
-	 * process is a zombie. The ids of a zombie can be read, but /proc/PID/exe cannot be opened.
+	 * The process may have ended after wmk_proc_life() read the ids of the process. The pid has not been reused,
+	 * because the ended process is still a zombie. The ids of a zombie can be read, but /proc/PID/exe cannot be
+	 * opened.
 	 */
 	use = wmk_proc_use(process->pid);
 	program.uses = use != WMK_PROC_UNUSED;
@@ -278,8 +280,8 @@ static enum wmk_follow_why why_of(const struct wmk_follow *follow, const struct 
 }
 
 /*
- * The environment that was read belongs to this program if, after the reading, the process has libwaymark mapped, has
- * not called exec, and has not ended.
+ * The environment belongs to this program if the process fulfils three conditions after the reading: the process has
+ * libwaymark mapped, has not called exec, and has not ended.
  */
 static void look_at(struct wmk_follow *follow, struct wmk_follow_process *process, int64_t now)
 {
@@ -290,9 +292,9 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 	if (!process->first_ms)
 		process->first_ms = now;
 	/*
-	 * If it is too early to read the environment, retry at once for some ms. Retry later at growing intervals,
-	 * because the process may wait for the CPU that we use. (If an event reports a mapping below, the next retry is
-	 * due at once.)
+	 * If the environment cannot be read yet, retry at once for some ms. If the first attempts fail, retry at
+	 * growing intervals, because the process may be waiting for the CPU that this thread uses. (If an event reports
+	 * a mapping below, the next retry is due at once.)
 	 */
 	process->due_ms = now + (now - process->first_ms) / 4;
 	bool read = wmk_proc_environment(pid, &environment);
@@ -307,7 +309,7 @@ static void look_at(struct wmk_follow *follow, struct wmk_follow_process *proces
 }
 
 /*
- * Find a process with an environment that is due to be read. If no environment is due now, returns NULL and sets *due
+ * Find a process for which the environment is due to be read. If no environment is due now, returns NULL and sets *due
  * to the time of the next read. *due is INT64_MAX if no process has an environment to read.
  */
 static struct wmk_follow_process *next_to_look(struct wmk_follow *follow, int64_t now, int64_t *due)
@@ -332,8 +334,8 @@ void wmk_follow_poll(struct wmk_follow *follow)
 
 	wmk_watch_read(&follow->watch, take, follow);
 	/*
-	 * If thousands of processes start at once, processes that register wait for this thread. So this call reads at
-	 * most LOOKS_AT_ONCE environments, and the next call continues.
+	 * If thousands of processes start at once, processes that register wait for this thread. Therefore one call
+	 * reads at most LOOKS_AT_ONCE environments, and the next call continues with the others.
 	 */
 	for (int i = 0; follow->look_ms <= now && i < LOOKS_AT_ONCE; i++) {
 		process = next_to_look(follow, now, &follow->look_ms);
@@ -367,16 +369,16 @@ void wmk_follow_registered(struct wmk_follow *follow, pid_t pid)
 	struct wmk_follow_process *process;
 
 	/*
-	 * First receive the kernel events that precede this message. The events show which program of the process sent
-	 * the message.
+	 * First receive the kernel events that precede the message of this process. These events show which program of
+	 * the process has sent the message.
 	 */
 	wmk_watch_read(&follow->watch, take, follow);
 	process = *place(follow, pid);
 	if (process)
 		process->registered = true;
 	/*
-	 * A program of this process that has just ended may have sent the message. Remove the ended program from the
-	 * list of programs that did not register, unless the listed reason excludes a registration.
+	 * The sender of the message may be a program of this process that has just ended. Remove that ended program
+	 * from the list of programs that did not register, unless the reason in the list rules out a registration.
 	 */
 	for (struct wmk_follow_ended **at = &follow->ended, *ended; (ended = *at);) {
 		if (ended->one.pid == pid &&

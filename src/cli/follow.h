@@ -2,15 +2,15 @@
 /*
  * follow.h - find descendants of the program that use libwaymark and were not recorded, with the reason.
  *
- * The kernel reports every exec, every mapping of libwaymark (or of a program that is linked with it statically), and
- * every exit, in order (watch.h). A program that ends, or calls exec, without a registration was certainly not
- * followed. The reason comes from the environment of the program, if the environment could be read while the program
- * existed; else the reason is unknown. Processes that are forked and do not call exec belong to the same program and
- * are not counted again.
+ * The kernel reports three kinds of events in order (watch.h): every exec, every mapping of libwaymark (or of a program
+ * that is statically linked with libwaymark), and every exit. If a program ends, or calls exec, and has not registered,
+ * the program was certainly not recorded. The environment of the program gives the reason, if the environment could be
+ * read while the program ran; otherwise the reason is unknown. A process that was forked and has not called exec counts
+ * as the program of its parent, and is not counted again.
  *
- * The result is certain only in this order: call wmk_follow_poll(), run wmk_shard until it has no more input, call
- * wmk_follow_judge(). With this order of calls, wmk_shard has received all messages of a program before
- * wmk_follow_judge() evaluates the program.
+ * The result is certain only if three steps are done in this order: call wmk_follow_poll(), run wmk_shard until it has
+ * no more input, call wmk_follow_judge(). If the calls are in this order, wmk_shard has received all messages of a
+ * program before wmk_follow_judge() evaluates the program.
  */
 #ifndef WMK_CLI_FOLLOW_H
 #define WMK_CLI_FOLLOW_H
@@ -68,36 +68,39 @@ struct wmk_follow {
 
 void wmk_follow_init(struct wmk_follow *follow, const char *rundir);
 /*
- * Watch `pid`, which is forked and has not yet called exec. If the kernel does not allow this, `error` is set, and
- * wmk_follow_poll() finds no program.
+ * Watch the process `pid`, which was forked and has not yet called exec. If the kernel does not permit this, the
+ * function sets `error`, and wmk_follow_poll() finds no programs.
  */
 void wmk_follow_start(struct wmk_follow *follow, pid_t pid);
 /*
- * An application registered, or was refused. wmk_follow_judge() does not report a registered or refused application as
- * a program that did not register. Another message reports a refusal.
+ * Call this when an application has registered or was refused. wmk_follow_judge() does not report a registered or
+ * refused application as a program that did not register. Another message reports a refusal.
  */
 void wmk_follow_registered(struct wmk_follow *follow, pid_t pid);
-/* A process closed its connection and still exists: the process runs another program, or runs as another user. */
+/*
+ * Call this when a process has closed its connection but still exists: the process runs another program, or runs as
+ * another user.
+ */
 void wmk_follow_left(struct wmk_follow *follow, pid_t pid);
-/* How long to wait for watch.fd before the next wmk_follow_poll(), in ms; -1: no limit. */
+/* Return how long to wait for watch.fd before the next wmk_follow_poll(), in ms, or -1 for no limit. */
 int wmk_follow_wait_ms(const struct wmk_follow *follow);
-/* Let the next wmk_follow_poll() read all environments that are scheduled for later. */
+/* Make the next wmk_follow_poll() read all environments that are scheduled for later. */
 void wmk_follow_hurry(struct wmk_follow *follow);
-/* Receive the events since the last call, and read environments that are due. */
+/* Receive the kernel events since the last call, and read the environments that are due. */
 void wmk_follow_poll(struct wmk_follow *follow);
 /*
- * Call this when wmk_shard has no more input since the latest wmk_follow_poll(). Evaluates the programs that had ended
- * before that call of wmk_follow_poll().
+ * Call this when wmk_shard has processed all its input since the latest wmk_follow_poll(). Evaluates the programs that
+ * ended before the latest wmk_follow_poll().
  */
 void wmk_follow_judge(struct wmk_follow *follow);
 /* Call this after the last wmk_follow_judge(). Adds to the list all programs that still run and have not registered. */
 void wmk_follow_finish(struct wmk_follow *follow);
-/* True if the list of programs that were not followed may be incomplete. */
+/* True if the list of programs that were not recorded may be incomplete. */
 bool wmk_follow_incomplete(const struct wmk_follow *follow);
 void wmk_follow_close(struct wmk_follow *follow);
 /*
- * Return the reason why the program was not followed. The text is a predicate such as "runs as another user"; the
- * caller prints the subject of the sentence. The word is for JSON.
+ * Return the reason why the program was not recorded. The text is a predicate such as "runs as another user", to which
+ * the caller adds the subject. The word is for JSON.
  */
 const char *wmk_follow_why_text(const struct wmk_unfollowed *one);
 const char *wmk_follow_why_word(const struct wmk_unfollowed *one);

@@ -44,7 +44,7 @@ const char *wmk_cli_value_text(const struct wmk_cli_option *option, char *buf, s
 	return buf;
 }
 
-/* Print a piece of the synopsis, on a new line if it would exceed `columns` (0: no limit). */
+/* Print a part of the synopsis; start a new line if the part would exceed `columns` (0: no limit). */
 static void piece(FILE *out, const char *text, unsigned columns, unsigned *column)
 {
 	unsigned len = (unsigned)strlen(text);
@@ -57,7 +57,7 @@ static void piece(FILE *out, const char *text, unsigned columns, unsigned *colum
 	*column += 1 + len;
 }
 
-/* Print the synopsis, folded at `columns` (0: not folded); the first line begins at `column`. */
+/* Print the synopsis, folded at `columns` (0: not folded). The first line begins at `column`. */
 static void synopsis(FILE *out, const struct wmk_cli_command *command, unsigned columns, unsigned column)
 {
 	char text[160], value[64];

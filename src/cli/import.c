@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * import.c - `waymark convert --from` (see import.h).
- */
+/* import.c - `waymark convert --from` (see import.h for the option). */
 #include "cli/import.h"
 
 #include <errno.h>
@@ -24,13 +22,13 @@
 
 #define SECOND 1000000000
 
-/* The first line in an unknown form. */
+/* The first log line that has an unknown format. */
 struct first {
 	uint64_t number;
 	char file[200], text[100];
 };
 
-/* State of one import: the progress, and the first log line in an unknown format, which the report quotes. */
+/* The state of one import: the progress, and the first log line with an unknown format, which the report quotes. */
 struct import_view {
 	struct first first;
 	struct wmk_progress progress;
@@ -98,7 +96,7 @@ static void note_progress(void *data, uint64_t bytes, uint64_t records)
 	wmk_progress_tell(&import_view->progress, bytes, import_view->total, records);
 }
 
-/* The size of all files; 0 if one of them is not a regular file. */
+/* The total size of all files; 0 if one of the files is not a regular file. */
 static uint64_t size_of(const char *const *files, unsigned n)
 {
 	uint64_t total = 0;
@@ -131,7 +129,7 @@ static int convert_file(struct wmk_import *import, const char *name)
 	return err;
 }
 
-/* `directory` NULL: the trace is temporary. */
+/* If `directory` is NULL, the trace is temporary. */
 static void print_result(const struct wmk_cli_import *import, const char *directory, const struct wmk_import_done *done,
 			 const struct first *first)
 {
@@ -175,7 +173,7 @@ static int make(const struct wmk_cli_import *import, const char *directory, bool
 	struct wmk_import *work;
 	int err, ended;
 
-	/* Check the files before anything is created. */
+	/* Check the input files before any file is created. */
 	for (unsigned i = 0; i < n; i++)
 		if (strcmp(files[i], "-") != 0 && access(files[i], R_OK) < 0) {
 			wmk_error(-errno, "cannot read \"%.120s\"", files[i]);
@@ -204,7 +202,7 @@ int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, c
 
 /* ── selected records ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Create a directory with a unique name: "out.Ab3dEf" for "out" and "out/". */
+/* Create a directory with a unique name, for example "out.Ab3dEf" for "out" and for "out/". */
 static int make_beside(const char *directory, char *path, size_t size)
 {
 	size_t len = strlen(directory);

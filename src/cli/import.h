@@ -20,20 +20,20 @@ struct wmk_cli_import {
 };
 
 /*
- * The kinds of --year and --boot-time. For these options, struct wmk_cli_option.at is the offset of struct
+ * The option kinds of --year and --boot-time. For these options, struct wmk_cli_option.at is the offset of the struct
  * wmk_cli_import in the command's arguments.
  */
 wmk_cli_store wmk_cli_store_import_year, wmk_cli_store_import_origin;
 
 /*
- * Make the trace. Reports the assumptions about the log, and lines in an unknown format. "-" is standard input. Returns
- * the exit status.
+ * Make the trace. Reports the assumptions about the log, and the lines that have an unknown format. "-" is standard
+ * input. Returns the exit status.
  */
 int wmk_cli_import(const struct wmk_cli_import *import, const char *directory, const char *const *files, unsigned n);
 /*
- * Like wmk_cli_import(), but for a selection of the records. Makes the trace in a temporary directory beside
- * `directory`, and passes the trace to `then`. After `then` returns, the function removes the trace and returns the
- * exit status of `then`. If a log cannot be read to its end, `then` is not called.
+ * Like wmk_cli_import(), but converts only a selection of the records. Creates the trace in a temporary directory next
+ * to `directory`, and passes the path of this trace to `then`. After `then` returns, the function removes the temporary
+ * trace and returns the exit status of `then`. If a log cannot be read to its end, `then` is not called.
  */
 int wmk_cli_import_part(const struct wmk_cli_import *import, const char *directory, const char *const *files,
 			unsigned n, int (*then)(void *data, const char *made), void *data);

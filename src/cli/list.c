@@ -29,7 +29,7 @@ static void print_events(const struct waymark_ctl_result *result)
 	const struct waymark_ctl_app_info *const *apps;
 	unsigned n = waymark_ctl_result_apps(result, &apps);
 
-	/* Applications of one program have the same events; the shell removes duplicates. */
+	/* Several applications that run one program have the same events; the shell removes duplicates. */
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < apps[i]->n_events; k++)
 			printf("%s:%s\n", wmk_cli_clean(apps[i]->events[k]->provider),
@@ -52,7 +52,7 @@ static void print_sessions(const struct waymark_ctl_result *result, const char *
 
 /*
  * Print the names of application events, then of kernel events. With --kernel, print only kernel events; with
- * --userspace, print only application events. Without --kernel, an error while the kernel events are listed is ignored,
+ * --userspace, print only application events. Without --kernel, an error while listing the kernel events is ignored,
  * for example missing permission.
  */
 static int print_event_names(struct wmk_daemon *daemon, const struct wmk_list_args *args)
@@ -197,7 +197,7 @@ static int list_sessions(const struct wmk_list_args *args, enum wmk_daemon_need 
 	return wmk_daemon_close(&daemon, &args->common, err);
 }
 
-/* Read a session's name or, with --kernel, patterns. */
+/* Complete a session name or, with --kernel, patterns. */
 static int read_arguments(struct wmk_list_args *args, char **rest, int n_rest)
 {
 	struct wmk_cli_common *common = &args->common;
@@ -295,7 +295,7 @@ const struct wmk_cli_command wmk_cli_list = {
 
 /* ── status ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* True if the spool of a destroyed session is being sent. */
+/* True if the spool of a destroyed session is still being sent. */
 static bool is_sending(const struct wmk_cli_common *common)
 {
 	const struct waymark_ctl_relay_info *const *relays;

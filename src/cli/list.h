@@ -21,7 +21,10 @@ struct wmk_list_args {
 /* ── list_kernel.c ── */
 /* Print the kernel events and the missing features of the kernel. Returns the exit status. */
 int wmk_list_kernel(const struct wmk_list_args *args);
-/* Print only names, as enable-event accepts them, one per line. Fills daemon->result, which must be free. */
+/*
+ * Print only names, one per line, in the form that enable-event accepts. Fills daemon->result. The caller must free an
+ * earlier result before the call.
+ */
 int wmk_list_kernel_names(struct wmk_daemon *daemon, const struct wmk_list_args *args);
 
 #endif

@@ -18,8 +18,8 @@ static bool is_call(const struct waymark_ctl_event_info *event)
 }
 
 /*
- * The name of an event as enable-event accepts it. For enable-event, a system call has one name; a trace has two events
- * for the system call, entry and exit.
+ * Print the name of an event in the form that enable-event accepts. In enable-event, a system call has one name, but a
+ * trace has two events for each system call: entry and exit.
  */
 static const char *name_of(const struct waymark_ctl_event_info *event, char *buf, size_t size)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * main.c - `waymark`: find the command in the table, parse its options and run it.
- */
+/* main.c - `waymark`: find the command in the table, parse the options of the command, and run the command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,10 +11,10 @@
 #include "cli/remote.h"
 
 /*
- * If descriptor 0, 1 or 2 is closed, a file that this process opens could get this number. The process would then write
- * messages for a standard descriptor to the opened file. So a placeholder takes the number of each closed standard
- * descriptor. I/O on the placeholder fails, as on a closed descriptor. The placeholder is closed when this process
- * starts a program.
+ * If descriptor 0, 1 or 2 is closed, the next file that this process opens could get this number. The process would
+ * then write messages for standard output or standard error to this file. hold_standard_descriptors() therefore opens a
+ * placeholder for each closed standard descriptor. I/O on a placeholder fails, as I/O on a closed descriptor does. A
+ * placeholder is closed when this process executes a program.
  */
 static void hold_standard_descriptors(void)
 {
@@ -26,8 +24,8 @@ static void hold_standard_descriptors(void)
 }
 
 /*
- * Parse the options before the command, and set *host to the value of --host. Returns the number of arguments that the
- * options take; -EINVAL with a cause chain.
+ * Parse the options before the command, and set *host to the value of --host. Returns the number of arguments that
+ * these options occupy; -EINVAL with a cause chain.
  */
 static int parse_leading(char **argv, const char **host)
 {
@@ -48,12 +46,12 @@ static int parse_leading(char **argv, const char **host)
 	return n - 1;
 }
 
-/* Run the command on another machine. Returns only if ssh does not start. */
+/* Run the command on another machine with ssh. The function returns only if ssh does not start. */
 static int run_remote(const char *host, char **arguments)
 {
 	static char no_sessiond[] = "-n";
 
-	/* This element of argv held an option that has already been parsed, so `-n` can replace it. */
+	/* `-n` can overwrite this element of argv, because the element held an option that has already been parsed. */
 	if (wmk_cli_no_sessiond)
 		*--arguments = no_sessiond;
 	wmk_cli_remote_exec(host, arguments);

@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 
-/* Print text that roff does not interpret: neither as requests nor as escapes. */
+/* Print text with escapes, so that roff interprets no part of the text as a request or an escape. */
 static void roff(FILE *out, const char *text)
 {
 	for (const char *p = text; *p; p++) {

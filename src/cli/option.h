@@ -4,8 +4,9 @@
  *
  *     { 'o', "output", "DIR", "The trace's directory.", WMK_CLI_NAME(struct session_args, output, "a directory") },
  *
- * A kind (WMK_CLI_...) stores the value in a member of the command's arguments; the compiler checks the member's type.
- * An option without a suitable kind sets .store to its own function, and .at if the value goes to one member.
+ * An option kind (WMK_CLI_...) stores the value in a member of the command's arguments; the compiler checks the type of
+ * this member. An option without a suitable kind sets .store to its own function; .at is set only if the value is
+ * stored in one member.
  */
 #ifndef WMK_CLI_OPTION_H
 #define WMK_CLI_OPTION_H
@@ -17,8 +18,8 @@
 struct wmk_cli_option;
 
 /*
- * Store a value at `at`, which is option->at bytes into the command's arguments. `value` is NULL for an option without
- * a value, else points into argv. Returns 0, or -errno with a cause chain.
+ * Store a value at the address `at`, which is option->at bytes after the start of the command's arguments. `value` is
+ * NULL for an option without a value, otherwise it points into argv. Returns 0, or -errno with a cause chain.
  */
 typedef int wmk_cli_store(const struct wmk_cli_option *option, void *at, const char *value);
 
@@ -26,8 +27,8 @@ struct wmk_cli_option {
 	char letter;             /* 0: no short form */
 	const char *name;        /* without the dashes */
 	/*
-	 * The name of the value in help. The name also selects how shells complete the value (complete.c). NULL: the
-	 * option takes no value. In brackets: the value is optional.
+	 * The name of the value in the help text. The name also selects how shells complete the value (complete.c).
+	 * NULL: the option takes no value. A name in brackets means that the value is optional.
 	 */
 	const char *value;
 	const char *help;        /* one or more sentences */
@@ -69,8 +70,8 @@ struct wmk_cli_option {
 #define WMK_CLI_SECONDS(type, member, most) \
 	.store = wmk_cli_store_seconds, WMK_CLI_AT(double, type, member), .max = (most)
 /*
- * CHOICE, uint32_t or an enumeration: the index of the word in the list, plus .min. WORD, const char *: the word.
- * `words`: the message for any other word, see wmk_cli_choice().
+ * CHOICE: the member is a uint32_t or an enumeration, and gets the index of the word in the list, plus .min. WORD,
+ * const char *: the word. `words` is the error message for any other word (see wmk_cli_choice()).
  */
 #define WMK_CLI_CHOICE(type, member, list, words) \
 	.store = wmk_cli_store_choice, WMK_CLI_AT(uint32_t, type, member), .choices = (list), .wrong = (words)
@@ -78,7 +79,7 @@ struct wmk_cli_option {
 	.store = wmk_cli_store_word, WMK_CLI_AT(const char *, type, member), .choices = (list), .wrong = (words)
 /* struct wmk_cli_words: the words of a list with commas, appended. */
 #define WMK_CLI_WORDS(type, member) .store = wmk_cli_store_words, WMK_CLI_AT(struct wmk_cli_words, type, member)
-/* WMK_CLI_GIVEN follows one of the kinds above, and names a bool member that is set if the option is given. */
+/* WMK_CLI_GIVEN follows one of the kinds above, and names a bool member. This member is set if the option is given. */
 #define WMK_CLI_GIVEN(type, member) .given = offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, bool: 0))
 
 wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, wmk_cli_store_text,
@@ -87,19 +88,19 @@ wmk_cli_store wmk_cli_store_flag, wmk_cli_store_count, wmk_cli_store_constant, w
 	wmk_cli_store_choice, wmk_cli_store_word, wmk_cli_store_words;
 
 /*
- * Return the index of the value in the list, or -EINVAL with the message `wrong`. In the message, '@' stands for the
- * value. '~' stands for "; did you mean WORD?", or for nothing if no word is similar. '#' stands for the similar words,
- * or for all words if no word is similar.
+ * Return the index of the value in the list, or -EINVAL with the message `wrong`. In the message, '@' is replaced by
+ * the value. '~' stands for "; did you mean WORD?", or for nothing if no word is similar. '#' stands for the similar
+ * words, or for all words if no word is similar.
  */
 int wmk_cli_choice(const char *choices, const char *wrong, const char *value);
 
-/* Parse a decimal number of at most `max`. -EINVAL, -ERANGE with a cause chain. */
+/* Parse a decimal number that is at most `max`. -EINVAL, -ERANGE with a cause chain. */
 int wmk_cli_number(const char *text, uint64_t max, uint64_t *number);
 
 /* Parse microseconds, or a number with the suffix us, ms, s, m or h. At most `max` microseconds. */
 int wmk_cli_microseconds(const char *text, uint64_t max, uint64_t *us);
 
-/* A list of words from options and arguments; "a,b" adds two. Initialize it with zeros. */
+/* A list of words from options and arguments; the argument "a,b" adds two words. Initialize it with zeros. */
 struct wmk_cli_words {
 	char **items;
 	unsigned n;

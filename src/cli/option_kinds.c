@@ -144,7 +144,7 @@ int wmk_cli_store_seconds(const struct wmk_cli_option *option, void *at, const c
 	return 0;
 }
 
-/* The words of the list, separated by commas. */
+/* Return the words of the list as one text, separated by commas. */
 static void list_words(const char *choices, char *text, size_t size)
 {
 	size_t len = 0;

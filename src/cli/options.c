@@ -2,7 +2,7 @@
 /*
  * options.c - parse the options of a command by its table, and the options that most commands share.
  *
- * Accepted forms: -x, -xVALUE, -x VALUE, --name, --name=VALUE, --name VALUE.
+ * The parser accepts these forms: -x, -xVALUE, -x VALUE, --name, --name=VALUE, --name VALUE.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ struct cursor {
 	int argc, at;
 };
 
-/* Return whether a value follows, for an option with an optional value. */
+/* For an option with an optional value, return whether the next argument is the value. */
 static bool is_value(const struct cursor *cursor)
 {
 	return cursor->at < cursor->argc && cursor->argv[cursor->at][0] != '-';
@@ -78,7 +78,7 @@ static int store(const struct wmk_cli_option *option, void *args, const char *va
 	return 0;
 }
 
-/* Parse the option at cursor->at with its value, and advance the cursor. Returns 0, 1 (help), -EINVAL. */
+/* Parse the option at cursor->at and its value, and advance the cursor. Returns 0, 1 (help), -EINVAL. */
 static int parse_one(const struct wmk_cli_command *command, struct cursor *cursor, void *args)
 {
 	const char *arg = cursor->argv[cursor->at++], *value, *letter = arg + 1;
@@ -94,7 +94,7 @@ static int parse_one(const struct wmk_cli_command *command, struct cursor *curso
 		value = arg[2 + len] == '=' ? arg + 2 + len + 1 : NULL;
 	} else {
 		option = find_letter(command, *letter);
-		/* Several letters without values can be combined: -ft. */
+		/* Several letters of options without values can be combined, for example -ft. */
 		while (option && !option->value && letter[1] && find_letter(command, letter[1])) {
 			err = store(option, args, NULL);
 			if (err < 0)
@@ -145,7 +145,7 @@ int wmk_cli_parse(const struct wmk_cli_command *command, char **argv, int argc, 
 			cursor.at++;
 		}
 	}
-	/* Move the final NULL, too: the arguments may become the argv of a program. */
+	/* Move the final NULL, too, because the arguments may become the argv of a program. */
 	memmove(argv + n, argv + cursor.at, (size_t)(argc - cursor.at + 1) * sizeof(*argv));
 	*n_rest = n + argc - cursor.at;
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * other_tools.c - names of commands of other tracers, each with the command of Waymark that does this work.
  *
- * Names come from lttng(1), perf(1), uftrace(1), trace-cmd(1), strace(1) and babeltrace2(1).
+ * The command names in this table come from lttng(1), perf(1), uftrace(1), trace-cmd(1), strace(1) and babeltrace2(1).
  */
 #include <string.h>
 

@@ -15,7 +15,7 @@
 
 #include "cli/pager.h"
 
-/* The usual options: exit if the text fits on the screen, keep colours, do not clear the screen. */
+/* The usual options of less: exit if the text fits on the screen, keep colours, do not clear the screen. */
 #define LESS_OPTIONS "FRX"
 
 static const char *wanted(void)
@@ -26,7 +26,8 @@ static const char *wanted(void)
 }
 
 /*
- * The pager does not inherit the command's end of the pipe. Otherwise, the standard input of the pager would never end.
+ * The pager must not inherit the write end of its own input pipe. If the pager inherited the write end, the pager would
+ * never read an end of file.
  */
 static pid_t start(const char *command, int in, int out)
 {
@@ -62,7 +63,7 @@ void wmk_pager_begin(struct wmk_pager *pager)
 		dup2(ends[1], 2);
 	close(ends[0]);
 	close(ends[1]);
-	/* If the user leaves the pager before the end, writing must fail with an error rather than kill the command. */
+	/* If the user quits the pager early, the write must fail with an error instead of killing the command. */
 	if (pager->pid)
 		signal(SIGPIPE, SIG_IGN);
 }
@@ -77,7 +78,7 @@ void wmk_pager_end(struct wmk_pager *pager)
 		dup2(pager->error, 2);
 		close(pager->error);
 	}
-	/* Close the pager's input. Ignore a write error: the user has left the pager. */
+	/* Close the pager's input. Ignore a write error, because the user may have quit the pager. */
 	if (!freopen("/dev/null", "we", stdout))
 		close(1);
 	while (waitpid(pager->pid, &status, 0) < 0 && errno == EINTR)

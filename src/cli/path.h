@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 
-/* Make `path` absolute, relative to the working directory. -ENAMETOOLONG, ... with a cause chain. */
+/* Convert `path` to an absolute path, relative to the working directory. -ENAMETOOLONG, ... with a cause chain. */
 int wmk_cli_absolute_path(const char *path, char *buf, size_t size);
-/* Remove a directory with its content, within its file system. -1 with errno. */
+/* Remove a directory with its content, without crossing into other file systems. -1 with errno. */
 int wmk_cli_remove_tree(const char *path);
 
 #endif

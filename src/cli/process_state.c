@@ -19,7 +19,7 @@
 #define CHUNK 65536u
 #define KNOWN_MAX 64u
 
-/* Read /proc/PID/FILE, at most FILE_MAX bytes, and append NUL. NULL: cannot be read. The caller frees it. */
+/* Read at most FILE_MAX bytes of /proc/PID/FILE, and append a NUL byte. NULL: cannot be read. The caller frees it. */
 static char *read_proc(pid_t pid, const char *file, size_t *len)
 {
 	char path[64], *buf = NULL;
@@ -68,8 +68,8 @@ bool wmk_proc_other_user(pid_t pid)
 }
 
 /*
- * Read a number of /proc/PID/stat, counted from 1 as in proc(5). The number must be a field after the name (field 2),
- * which may hold any bytes. False: no such process.
+ * Read a numeric field of /proc/PID/stat; fields are counted from 1, as in proc(5). The field must come after the name
+ * (field 2), because the name may contain any bytes. False: no such process.
  */
 static bool stat_number(pid_t pid, int number, uint64_t *value)
 {
@@ -200,7 +200,7 @@ enum wmk_proc_use wmk_proc_use(pid_t pid)
 	return use;
 }
 
-/* Return whether the ELF file has a section for tracepoints. */
+/* Return whether the ELF file has a tracepoint section. */
 static bool elf_has_sites(int fd)
 {
 	char names[65536];
@@ -223,8 +223,8 @@ static bool elf_has_sites(int fd)
 bool wmk_proc_file_has_sites(const char *path, unsigned major, unsigned minor, uint64_t inode)
 {
 	/*
-	 * The table `known` caches results, because scripts start the same programs repeatedly. A file that is
-	 * rewritten in place gets another change time.
+	 * The table `known` caches results, because scripts start the same programs repeatedly. If a file is rewritten
+	 * in place, its change time (ctime) changes.
 	 */
 	static struct known {
 		dev_t dev;

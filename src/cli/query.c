@@ -99,7 +99,10 @@ static int run_statement(const struct query_args *args, struct wmk_query *query,
 
 /* ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The name as a statement needs it: in quotes if necessary. The caller frees the name. NULL: no memory. */
+/*
+ * Return the name in the form that a statement requires: in quotes if necessary. The caller frees the name. NULL: no
+ * memory.
+ */
 static char *quoted(const char *name)
 {
 	char *text = malloc(2 * strlen(name) + 3), *p = text;
@@ -191,7 +194,7 @@ static int run_query(void *data, char **rest, int n_rest)
 	if (!args->no_pager)
 		wmk_pager_begin(&pager);
 	err = args->tables ? print_tables(args, query) : run_statement(args, query, sql);
-	/* If the user leaves the pager before the end, this is not a failure. */
+	/* The command has not failed if the user quits the pager before the end. */
 	if (err == -EPIPE && pager.pid) {
 		wmk_error_clear();
 		err = 0;

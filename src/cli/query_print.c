@@ -44,7 +44,7 @@ static void put_bytes(FILE *out, const char *bytes, size_t len)
 		fprintf(out, "%02x", (unsigned char)bytes[i]);
 }
 
-/* Control characters become '?', so that a text can neither end a line nor control a terminal. */
+/* Control characters are replaced by '?', so that a text can neither end a line nor control a terminal. */
 static void put_shown(FILE *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -140,7 +140,7 @@ static void put_cell(const struct wmk_query_printer *printer, unsigned i, const 
 	fputs(is_last ? "\n" : "  ", printer->out);
 }
 
-/* Print the head, if it has not been printed, and the rows that are kept. */
+/* Print the header unless it was already printed, and then the buffered rows. */
 static int align(struct wmk_query_printer *printer)
 {
 	const char *cell;

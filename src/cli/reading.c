@@ -65,7 +65,7 @@ int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, un
 	return err;
 }
 
-/* Damage is reported when the records are read again. */
+/* Ignore damage here, because damage is reported when the pipeline reads the records again. */
 static void drop_damage(void *data, int err)
 {
 	(void)data;

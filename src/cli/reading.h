@@ -13,7 +13,7 @@
 #include "symbols/symbols.h"
 
 /*
- * Selection of records. The arguments of a command that uses the options below begin with this structure. Strings point
+ * Selection of records. If a command uses the options below, its arguments begin with this structure. Strings point
  * into argv.
  */
 struct wmk_cli_which {
@@ -35,15 +35,16 @@ struct wmk_cli_which {
 	  WMK_CLI_TEXT(struct wmk_cli_which, filter) }
 
 /*
- * Read the traces and write them to `out`, in the form of `options`; this function sets the other members of `options`.
- * Flushes standard output before it reports a loss. Prints damage of the traces, and returns the result of
- * wmk_read_pipeline_run(). `pager` is started before the first line, if `out` is standard output; NULL: no pager.
+ * Read the traces, and write the records to `out` in the format of `options`. This function sets the other members of
+ * `options`. Flushes standard output before it reports a loss. Prints the damage of the traces, and returns the result
+ * of wmk_read_pipeline_run(). If `out` is standard output, `pager` is started before the first line; NULL means no
+ * pager.
  */
 int wmk_cli_read(const struct wmk_cli_which *which, const char *const *paths, unsigned n,
 		 struct wmk_read_pipeline_options *options, FILE *out, struct wmk_pager *pager,
 		 struct wmk_read_pipeline_result *done);
 
-/* Read the objects of processes, for the option --symbols. Free *symbols by wmk_symbols_free(). */
+/* Read the object files of processes, for the option --symbols. Free *symbols by wmk_symbols_free(). */
 int wmk_cli_symbols(const char *const *paths, unsigned n, struct wmk_symbols **symbols);
 /* Call stacks with symbols. Initialized with zeros. */
 struct wmk_cli_callstacks {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c - `waymark record`: run a program, record its events and those of its descendants, and print a summary.
+ * record.c - `waymark record`: run a program, record the events of the program and its descendants, and print a
+ * summary.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +27,7 @@
  * program to end. `waymark record` then waits for other applications to stop recording.
  */
 #define GRACE_MS 200
-/* Limits how long busy applications keep this thread from its other work. */
+/* TURNS_MAX limits how long busy applications can keep this thread from its other work. */
 #define TURNS_MAX 1000
 
 /* ── options ─────────────────────────────────────────────────────────────────────────────────────────── */
@@ -45,10 +46,10 @@ static int add_pattern(const struct wmk_cli_option *option, void *at, const char
 	return 0;
 }
 
-/* Kernel events for analyses, by the words of the option. */
+/* The kernel events that analyses need, for each word of the option. */
 static const char *const preset_sched[] = { "sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new",
 					    "sched_process_fork", "sched_process_exit", "sched_process_exec", NULL };
-/* System calls in which threads wait for each other: analyze/waits.c. */
+/* The system calls in which threads wait for each other, as in analyze/waits.c. */
 static const char *const preset_waits[] = { "syscall:futex*",  "syscall:*nanosleep", "syscall:*poll*",
 					    "syscall:*select*", "syscall:epoll_*",   "syscall:accept*",
 					    "syscall:connect", "syscall:recv*",	     "syscall:send*",
@@ -212,7 +213,7 @@ static const struct wmk_cli_option record_options[] = {
 
 /* ── the run ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The number of applications that were admitted and have not ended. */
+/* The number of admitted applications that have not ended. */
 static unsigned count_running(const struct wmk_shard *apps)
 {
 	struct wmk_app_info info;
@@ -225,14 +226,17 @@ static unsigned count_running(const struct wmk_shard *apps)
 
 static void on_app(void *data, const struct wmk_app_info *info)
 {
-	/* A closed connection does not count as a registration, because the process may already run another program. */
+	/*
+	 * A closed connection does not count as a registration of the process, because the process may already run
+	 * another program.
+	 */
 	if (info->connected || (info->error && !info->alive))
 		wmk_follow_registered(data, info->pid);
 	else if (info->alive)
 		wmk_follow_left(data, info->pid);
 }
 
-/* Receive events of the kernel and of applications, in the order that follow.h requires. */
+/* Receive events of the kernel and of applications in the order that follow.h requires. */
 static void hear(struct wmk_recording *rec, struct wmk_follow *follow, int ms)
 {
 	wmk_follow_poll(follow);
@@ -262,7 +266,7 @@ static void run_until_end(struct wmk_recording *rec, struct wmk_child *child, st
 
 /*
  * After the main program has ended, wait for its recorded descendants for at most GRACE_MS. Returns the number of
- * descendants that continue.
+ * descendants that still run.
  */
 static unsigned wait_for_rest(struct wmk_recording *rec, struct wmk_child *child, struct wmk_follow *follow)
 {
@@ -329,8 +333,8 @@ static int record(const struct wmk_record_args *args, struct wmk_recording_optio
 }
 
 /*
- * Return whether to record through the session daemon. If true, *daemon is connected. If false and an option needs a
- * session daemon, the cause chain of the failed connection remains.
+ * Return whether to record with the session daemon. If true, *daemon is connected. If the result is false and an option
+ * needs a session daemon, the cause chain contains the error of the failed connection.
  */
 static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *daemon)
 {
@@ -340,10 +344,10 @@ static bool wants_daemon(const struct wmk_record_args *args, struct wmk_daemon *
 	char words[8 * WMK_ERROR_LEN];
 	int err;
 
-	/* A daemon keeps the clock with which it was started. */
+	/* A daemon keeps the clock that was set when the daemon was started. */
 	if (args->private || (clock && *clock))
 		return false;
-	/* A flight recorder and a relay need a session daemon, so wmk_daemon_open() starts one if none runs. */
+	/* A flight recorder and a relay need a session daemon, so wmk_daemon_open() starts a daemon if none runs. */
 	err = wmk_daemon_open(daemon, &common, needs ? WMK_DAEMON_ANY : WMK_DAEMON_RUNNING);
 	if (err < 0 && !needs && err != -ENOENT && err != -ECONNREFUSED)
 		wmk_cli_warn("cannot use the session daemon: %s", wmk_error_text(words, sizeof(words)));
@@ -372,7 +376,7 @@ static int check_kernel_options(const struct wmk_record_args *args)
 	return 0;
 }
 
-/* With a relay, the session daemon records, and the trace has no directory. */
+/* If a relay is used, the session daemon records, and there is no trace directory on this machine. */
 static int check_relay_options(const struct wmk_record_args *args)
 {
 	const char *other = args->output ? "--output" : args->private ? "--private"

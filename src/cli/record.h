@@ -53,7 +53,7 @@ struct wmk_record_result {
 	/* The recording in this process. NULL: the session daemon records. */
 	const struct wmk_recording *rec;
 	const struct wmk_follow *follow;
-	/* The session of a recording through a session daemon. NULL: this process records. */
+	/* The session of a recording with the session daemon. NULL: this process records. */
 	const struct waymark_ctl_session_info *session;
 	const struct wmk_child *child;
 	const char *program;
@@ -63,24 +63,27 @@ struct wmk_record_result {
 /* Add the events of a preset. -E2BIG with a cause chain. (record.c) */
 int wmk_record_preset(struct wmk_record_patterns *patterns, enum wmk_preset which);
 
-/* Print warnings, then the counts, of a recording in this process. */
+/* Print the warnings, then the counts, of a recording that was done in this process. */
 void wmk_record_summary(const struct wmk_record_result *result);
 /*
- * Parts of the summary: a warning; the counts, on standard error or, with --json, as one line of JSON on standard
- * output.
+ * Two parts of the summary: a warning and the counts. The counts go to standard error or, with --json, to standard
+ * output as one line of JSON.
  */
 void wmk_record_not_instrumented(const struct wmk_record_result *result);
 void wmk_record_figures(const struct wmk_record_result *result);
 
 /* ── record_missing.c ── */
-/* Get the i-th application that was not recorded, or only in part. False: past the end. */
+/* Get the i-th application that was not recorded, or was recorded only in part. False: past the end. */
 bool wmk_record_unrecorded(const struct wmk_record_result *result, unsigned i, struct waymark_ctl_unrecorded *one);
 /*
- * Return whether an application with this reason ("": any reason) and this pid (0: any pid) was not recorded, or only
- * in part.
+ * Return whether an application with this reason ("": any reason) and this pid (0: any pid) was not recorded
+ * completely.
  */
 bool wmk_record_is_explained(const struct wmk_record_result *result, const char *reason, pid_t pid);
-/* Print warnings that name these applications, and the reason if no event of the program was recorded. */
+/*
+ * Print warnings that name the applications that were not recorded completely. If no event of the program was recorded,
+ * also print the reason.
+ */
 void wmk_record_missing(const struct wmk_record_result *result);
 void wmk_record_json_missing(const struct wmk_record_result *result);
 /* Print the cause chain. The counts are not printed. */

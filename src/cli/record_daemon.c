@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_daemon.c - `waymark record` with a running session daemon: a temporary session, restricted to the program and
- * its descendants.
+ * record_daemon.c - `waymark record` with a running session daemon: use a temporary session, which is restricted to the
+ * program and its descendants.
  *
  *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *
- * The program can also be recorded by other sessions at the same time. The session also records applications with
- * another environment or set-id. If the session daemon ends during the recording, the consumer daemon continues to
- * record. When the program has ended, this command connects to the session daemon again. The command starts a new
- * session daemon if the session daemon belongs to this user. Otherwise, the command waits until root's session daemon
- * is restarted.
+ * Other sessions can record the program at the same time. The session also records applications that have another
+ * environment or run a set-id program. If the session daemon ends during the recording, the consumer daemon continues
+ * to record. When the program has ended, this command connects to the session daemon again. The command starts a new
+ * session daemon if the session daemon belongs to this user. If the session daemon belongs to root, the command waits
+ * until it is restarted.
  */
 #include <errno.h>
 #include <limits.h>
@@ -65,8 +65,8 @@ static int connect_to(struct through *t, enum waymark_ctl_start start)
 }
 
 /*
- * Connect again. If a daemon of this user has ended, a new one is started. If root's daemon has ended, wait until it is
- * restarted.
+ * Connect again. If a session daemon of this user has ended, start a new session daemon. If root's session daemon has
+ * ended, wait until it is restarted.
  */
 static int reconnect(struct through *t)
 {
@@ -86,7 +86,7 @@ static int reconnect(struct through *t)
 
 /* ── before the program begins ───────────────────────────────────────────────────────────────────────── */
 
-/* Warnings are printed at the end, not for each request. */
+/* Warnings are printed once at the end, instead of after each request. */
 static int did(struct through *t, int rc)
 {
 	if (rc < 0)
@@ -96,8 +96,8 @@ static int did(struct through *t, int rc)
 }
 
 /*
- * Two recordings that begin in the same second get two directories: each recording reserves its directory by creating
- * it.
+ * Two recordings that start in the same second get two directories, because each recording creates its directory
+ * exclusively.
  */
 static int choose_place(struct through *t)
 {
@@ -126,7 +126,10 @@ static int choose_place(struct through *t)
 	return err;
 }
 
-/* The beginning of a program's name for the name of a session; '?' replaces invalid UTF-8 and control characters. */
+/*
+ * The first characters of a program's name become the name of a session; '?' replaces invalid UTF-8 and control
+ * characters.
+ */
 static void name_begin(const char *name, char *buf, size_t size)
 {
 	uint32_t code = 0;
@@ -189,7 +192,7 @@ static int enable_channel(struct through *t, const struct waymark_ctl_domain *do
 	return did(t, waymark_ctl_enable_channel(t->daemon->ctl, &options, &t->daemon->result));
 }
 
-/* Create a rule for each pattern; patterns with a leading '!' are exclusions of all rules. */
+/* Create a rule for each pattern; a pattern with a leading '!' excludes events from all rules. */
 static int enable_events(struct through *t, const struct waymark_ctl_domain *domain, const char *const *patterns,
 			 unsigned n, const char *filter)
 {
@@ -219,9 +222,10 @@ static int enable_events(struct through *t, const struct waymark_ctl_domain *dom
 }
 
 /*
- * The domain is this process and its descendants. As a subreaper, this process stays an ancestor of every process that
- * the program starts, even if a process between them ends. In the kernel domain, the first process is the program,
- * which has already been forked. The kernel follows the forks of the program by itself.
+ * The domain is restricted to this process and its descendants. Because this process is a subreaper, it stays an
+ * ancestor of every process that the program starts, even if an intermediate process ends. In the kernel domain, the
+ * first selected process is the program, which has already been forked. The kernel adds the children of the program
+ * automatically.
  */
 static int begin(void *data, pid_t pid)
 {
@@ -251,7 +255,7 @@ static int begin(void *data, pid_t pid)
 	return 0;
 }
 
-/* The program could not be run: remove the session and the trace. */
+/* If the program could not be run, remove the session and the trace. */
 static void undo(struct through *t)
 {
 	char words[8 * WMK_ERROR_LEN];
@@ -273,7 +277,7 @@ static int connect_again(void *data)
 	return t->daemon->ctl ? 0 : reconnect(t);
 }
 
-/* Record the snapshots that are due. The connection is open only during this call. */
+/* Record the snapshots that are due now. The connection to the daemon is open only during this call. */
 static void look_for_snapshots(struct through *t, struct wmk_child *child)
 {
 	const char *reason;
@@ -292,7 +296,7 @@ static void look_for_snapshots(struct through *t, struct wmk_child *child)
 	t->daemon->ctl = NULL;
 }
 
-/* Wait until the program has ended, then wait `grace_ms` for its descendants. True: some descendants continue. */
+/* Wait until the program has ended, then wait up to `grace_ms` for its descendants. True: some descendants continue. */
 static bool run_until_end(struct through *t, struct wmk_child *child, bool had_children, int grace_ms)
 {
 	struct pollfd signals = { .fd = child->signals, .events = POLLIN };
@@ -306,8 +310,7 @@ static bool run_until_end(struct through *t, struct wmk_child *child, bool had_c
 	}
 	end = wmk_clock_monotonic() + (uint64_t)grace_ms * 1000000;
 	/*
-	 * Every child of this process is the program or a descendant of the program, if this process had no children
-	 * before.
+	 * If this process had no children before, each of its children is the program or a descendant of the program.
 	 */
 	while (!had_children && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
 		const uint64_t now = wmk_clock_monotonic();
@@ -337,8 +340,8 @@ static int end_session(struct through *t)
 }
 
 /*
- * Every application leaves records: the state dump of its loaded objects. So if the trace has no record, the program is
- * not instrumented.
+ * Every application records at least its state dump: the list of its loaded objects. Therefore, if the trace has no
+ * records, the program is not instrumented.
  */
 static void say_matches(const struct wmk_record_result *result, const struct waymark_ctl_session_info *session)
 {

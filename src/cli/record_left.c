@@ -16,7 +16,7 @@
 #include "wire/wire.h"
 
 #define PREFIX "waymark-record-"
-/* A process that has just made its runtime directory does not listen yet. */
+/* A process that has just created its runtime directory does not listen yet. */
 #define LISTENS_S 10
 #define BINDS_S 3600
 
@@ -28,7 +28,7 @@ static bool is_old(const char *path, time_t age)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && st.st_mtime < time(NULL) - age;
 }
 
-/* Return 0 if a process listens, else the positive errno of connect(). */
+/* Return 0 if a process listens, or else the positive errno of connect(). */
 static int listener_error(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };

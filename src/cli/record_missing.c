@@ -39,7 +39,7 @@ bool wmk_record_is_explained(const struct wmk_record_result *result, const char 
 	return false;
 }
 
-/* Reasons that `waymark record` without a daemon reports itself for each application (say_programs()). */
+/* The reasons that `waymark record` without a daemon prints for each application (say_programs()). */
 static bool is_said_elsewhere(const struct wmk_record_result *result, const struct waymark_ctl_unrecorded *one)
 {
 	return !result->session && (strcmp(one->reason, wmk_unrecorded_names[WMK_UNRECORDED_REFUSED]) == 0 ||
@@ -79,7 +79,7 @@ static uint64_t of_the_program(const struct wmk_record_result *result, uint64_t 
 	return records;
 }
 
-/* Warn if the trace holds only the state dump: it must not look like a recording of the program. */
+/* Warn if the trace contains only the state dump, because such a trace is not a recording of the program's events. */
 static void say_nothing_recorded(const struct wmk_record_result *result)
 {
 	uint64_t matched;

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* The bits of wmk_record_snapshots.on: bit i is word i of WMK_RECORD_SNAPSHOT_WORDS. */
+/* The bits of wmk_record_snapshots.on: bit i stands for word i of WMK_RECORD_SNAPSHOT_WORDS. */
 enum { ON_USR2 = 1, ON_CRASH = 2, ON_EXIT = 4, ON_LOSS = 8 };
 
 #define APART_NS 10000000000u
@@ -43,7 +43,7 @@ int wmk_record_snapshots_wait_ms(const struct wmk_record_snapshots *snapshots)
 	return snapshots->on & ON_LOSS ? CHECK_MS : -1;
 }
 
-/* True if the session has lost records since the last check. */
+/* True if the session has lost records since the previous check. */
 static bool has_loss(struct wmk_record_snapshots *snapshots, struct wmk_daemon *daemon,
 		     int (*connect)(void *data), void *data)
 {
@@ -65,8 +65,8 @@ static bool has_loss(struct wmk_record_snapshots *snapshots, struct wmk_daemon *
 }
 
 /*
- * True if a snapshot may be recorded now. If APART_NS have not passed since the last snapshot, the function counts the
- * snapshot as omitted.
+ * True if the command may record a snapshot now. If APART_NS have not passed since the last snapshot, the function
+ * counts an omitted snapshot.
  */
 static bool is_apart(struct wmk_record_snapshots *snapshots)
 {

@@ -55,7 +55,7 @@ int wmk_recording_default_path(const char *program, time_t now, unsigned number,
 	return err;
 }
 
-/* The default name contains the time, in seconds. A further trace of the same second also gets a number. */
+/* The default name has the time in seconds. If the default name is in use, the name also gets a number. */
 static int make_default_store(struct wmk_recording *rec, const struct wmk_recording_options *options, const char *sub)
 {
 	const time_t now = time(NULL);
@@ -119,7 +119,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 	return 0;
 }
 
-/* The handle of a trace points to its store pointer. The handle of rings points to their consumer pointer. */
+/* A trace handle is a pointer to a store pointer in *rec. A ring handle is a pointer to a consumer pointer in *rec. */
 static struct wmk_consumer *consumer_of(void *rings)
 {
 	return *(struct wmk_consumer **)rings;
@@ -206,7 +206,7 @@ struct introduction {
 	const struct wmk_kernel_info *kernel;
 };
 
-/* Runs in the thread of the consumer, which uses the events to read. */
+/* Runs in the thread of the consumer, which uses `events` for reading. */
 static int introduce(void *arg)
 {
 	const struct introduction *intro = arg;
@@ -314,7 +314,7 @@ static const struct wmk_consumer_port_ops consumer_ops = {
 
 /* ── the session ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Add a rule for each pattern. Patterns with a leading '!' are exclusions of all rules. */
+/* Add a rule for each pattern. Patterns with a leading '!' exclude events from all rules. */
 static int add_rules(struct wmk_session_channel *channel, const char *const *patterns, unsigned n, const char *filter)
 {
 	const char **excluded = calloc(n + 1, sizeof(*excluded));
@@ -356,7 +356,7 @@ unsigned wmk_recording_contexts(const struct wmk_recording_options *options, uns
 	return n;
 }
 
-/* In the kernel domain, program_only selects the descendants of this process: the program is its child. */
+/* In the kernel domain, program_only selects all descendants of this process, because the program is its child. */
 static int add_channel(struct wmk_recording *rec, const char *name, uint32_t domain,
 		       struct wmk_session_channel **channel)
 {
@@ -379,7 +379,7 @@ static int add_channel(struct wmk_recording *rec, const char *name, uint32_t dom
 	return wmk_session_channel_add(rec->session, &given, channel);
 }
 
-/* Check that each pattern matches an event, including the exclusions. */
+/* Check that each pattern, including each exclusion, matches an event. */
 static int check_kernel(struct wmk_recording *rec, const struct wmk_recording_options *options)
 {
 	struct wmk_ctl_rule *rules = calloc(options->n_kernel, sizeof(*rules));
@@ -424,7 +424,7 @@ static int fill_session(struct wmk_recording *rec, const struct wmk_recording_op
 		err = add_kernel(rec, options);
 	if (err == 0)
 		err = wmk_session_start(rec->session);
-	/* Prepare rings before the program runs: errors appear early, and the first record needs no new memory. */
+	/* Prepare the rings before the program runs, so that errors appear early and the first record is fast. */
 	return err < 0 ? err : wmk_session_prepare(rec->session, getuid());
 }
 
@@ -568,7 +568,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return where->level ? remove(path) : 0;
 }
 
-/* Called if the program did not run, so that no empty trace remains. All files in the directory are ours. */
+/* Called if the program did not run, so that no empty trace remains. The recording owns all files in the directory. */
 void wmk_recording_discard(const char *path, bool made)
 {
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);

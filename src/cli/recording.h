@@ -6,8 +6,9 @@
  *        │                                                                  │                                ├─► trace
  *        └──────records──────────────────────────────────────────────────► rings ──► consumers ──streams─────┘
  *
- * The recording uses the libraries of the session daemon and of the consumer daemon. Its runtime directory is private
- * (created with mode 0700, removed at the end), so that a running session daemon is not affected.
+ * The recording uses the same libraries as the session daemon and the consumer daemon. The recording has a private
+ * runtime directory, which is created with mode 0700 and removed at the end. Because of the private runtime directory,
+ * the recording does not affect a running session daemon.
  *
  *     wmk_recording_open(&options, &rec);
  *     setenv("WAYMARK_RUNDIR", rec->rundir, 1), start the program
@@ -29,10 +30,10 @@
 #include "store/store.h"
 
 /*
- * One session with two channels: events of the applications, and the state dump of libwaymark (loaded objects). The
- * channels are separate so that a flight recorder does not overwrite the state dump, which is needed to resolve
- * addresses. The recording counts the records of the user channel and of the state dump channel separately. A third
- * channel holds kernel events, if any are recorded.
+ * The session has two channels: one for events of the applications, one for the state dump of libwaymark (loaded
+ * objects). The state dump has a separate channel, so that a flight recorder does not overwrite it. The state dump is
+ * needed to resolve addresses. The recording counts the records of the user channel and of the state dump channel
+ * separately. If kernel events are recorded, a third channel holds the kernel events.
  */
 enum { WMK_RECORDING_PROGRAM, WMK_RECORDING_STATEDUMP, WMK_RECORDING_KERNEL, WMK_RECORDING_CHANNELS };
 
@@ -63,7 +64,8 @@ struct wmk_recording_options {
 struct wmk_recording {
 	const struct wmk_recording_options *options;   /* the caller's, until wmk_recording_close() */
 	/*
-	 * Set by the caller if the trace must be kept. If `keep` is not set, wmk_recording_close() removes the trace.
+	 * The caller sets `keep` if the trace must be kept. If `keep` is not set, wmk_recording_close() removes the
+	 * trace.
 	 */
 	bool keep;
 	bool made;                       /* this recording has created the trace directory */
@@ -91,24 +93,25 @@ struct wmk_recording {
 };
 
 /*
- * The default trace directory for `program`. `number` distinguishes traces of the same second, from 1. Returns 0 or
- * -errno with a cause chain.
+ * Return the default trace directory for `program`. `number` distinguishes traces of the same second, and counts from
+ * 1. Returns 0 or -errno with a cause chain.
  */
 int wmk_recording_default_path(const char *program, time_t now, unsigned number, char *path, size_t size);
 /*
- * Get the names of those given contexts that the domain (enum wmk_context_domain) supports. If the domain supports none
- * of the given contexts, get the default contexts, which identify process and thread. Returns the number of names, at
+ * Get the names of the given contexts that the domain (enum wmk_context_domain) supports. If the domain supports none
+ * of the given contexts, get its default contexts, which identify process and thread. Returns the number of names, at
  * most WMK_WIRE_CONTEXTS_MAX.
  */
 unsigned wmk_recording_contexts(const struct wmk_recording_options *options, unsigned domain, const char **names);
 /* Remove runtime directories in `parent` that killed processes of this user have left. */
 void wmk_recording_remove_left(const char *parent);
-/* Remove the content of a trace directory; `made`: also the directory. */
+/* Remove the content of a trace directory; if `made` is true, also remove the directory. */
 void wmk_recording_discard(const char *path, bool made);
 int wmk_recording_open(const struct wmk_recording_options *options, struct wmk_recording **rec);
 /*
- * Request applications that still run to stop recording, and wait up to `ms` for their confirmation. Then write the
- * content of the rings. Returns the number of applications that did not confirm. Errors of the trace are in *rec.
+ * Request running applications to stop recording, and wait up to `ms` for their confirmation. After the wait, the
+ * function writes the content of the rings to the trace. Returns the number of applications that did not confirm.
+ * Errors of the trace are stored in *rec.
  */
 unsigned wmk_recording_stop(struct wmk_recording *rec, int ms);
 void wmk_recording_close(struct wmk_recording *rec);

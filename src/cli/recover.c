@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recover.c - `waymark recover DIR`: write records that remained in ring files (`create --shm-path DIR`) to their
- * trace.
+ * recover.c - `waymark recover DIR`: take the records that remained in ring files (`create --shm-path DIR`), and write
+ * them to their trace.
  *
  *     each session directory in DIR ──► start a session daemon with its own runtime directory, which takes the rings
  *                                       over (session/model/shm_path.h)
@@ -35,7 +35,7 @@ static int is_session(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Remove a directory of ours. The directory holds at most the files that killed daemons have left. */
+/* Remove a directory of ours. The directory contains only files that killed daemons have left. */
 static void dir_remove(const char *path, unsigned depth)
 {
 	DIR *dir = opendir(path);
@@ -53,7 +53,7 @@ static void dir_remove(const char *path, unsigned depth)
 	rmdir(path);
 }
 
-/* Stop the daemon of this connection, and wait for its end. */
+/* Stop the daemon of this connection, and wait until it has ended. */
 static void end_daemon(struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_version_info *version;
@@ -109,7 +109,10 @@ static int take(const struct wmk_cli_common *args, const char *path)
 	return err;
 }
 
-/* Delay signals until the daemon has ended: the daemon holds the rings, and only this process stops the daemon. */
+/*
+ * Delay signals until the daemon has ended, because the daemon holds the rings and only this process can stop the
+ * daemon.
+ */
 static int recover_one(const struct wmk_cli_common *args, const char *path)
 {
 	static const int waiting[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -125,7 +128,10 @@ static int recover_one(const struct wmk_cli_common *args, const char *path)
 	return err;
 }
 
-/* Recover all sessions in a directory. Returns the number of sessions; *failed is the first error of a session. */
+/*
+ * Recover all sessions that have ring files in the directory. Returns the number of recovered sessions; *failed is the
+ * first error of a session.
+ */
 static int recover_in(const struct wmk_cli_common *args, const char *dir, int *failed)
 {
 	struct dirent **entries = NULL;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cli/daemon.h"
 
-/* The words are in the order of enum waymark_ctl_regenerate_what. */
+/* The words of the command are in the order of enum waymark_ctl_regenerate_what. */
 #define WORDS "metadata statedump"
 
 /* Returns enum waymark_ctl_regenerate_what, or -EINVAL with a cause chain. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.c - `waymark relay`: certificates for machines that send traces to the relay, and for users that read traces.
+ * relay.c - `waymark relay`: manage the certificates of machines that send traces to the relay, and of users that read
+ * traces.
  *
  * The commands run on the relay's machine and change only files (net/certificates.h). A running relay detects each
- * change. `status` also queries the running relay.
+ * change of these files. The action `status` also queries the running relay.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +20,7 @@
 #include "net/certificates.h"
 #include "relay/status_query.h"
 
-/* The words are in the order of enum relay_action. */
+/* The words of the command are in the order of enum relay_action. */
 #define ACTIONS "init enroll revoke status"
 enum relay_action { INIT, ENROLL, REVOKE, STATUS };
 
@@ -160,7 +161,7 @@ static int query(const struct relay_args *args, struct wmk_arena *arena, struct 
 	return 0;
 }
 
-/* A relay on loopback addresses needs no certificates. */
+/* A relay that listens only on loopback addresses needs no certificates. */
 static int without_certificates(int err, int runs)
 {
 	if (err != -ENOENT || runs != 1)

@@ -8,7 +8,7 @@
 
 /* Print the hosts of the relay at `at`, their traces and their latest errors. */
 void wmk_cli_relay_print(const char *at, const struct wmk_relay_status *status);
-/* The member "relay" of the JSON object; NULL: null. */
+/* Print the member "relay" of the JSON object, which is null if `relay` is NULL. */
 void wmk_cli_relay_json(struct wmk_cli_json *json, const struct wmk_relay_status *status);
 
 #endif

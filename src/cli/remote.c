@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote.c - `waymark --host HOST COMMAND`; remote.h describes it.
+ * remote.c - `waymark --host HOST COMMAND` runs a command on another machine (see remote.h).
  *
- * The whole command runs on the other machine, so that its paths, its session daemon and its current session are those
- * of the other machine. OpenSSH authenticates, encrypts and returns the exit status.
+ * The whole command runs on the other machine, so its paths, its session daemon and its current session belong to the
+ * other machine. OpenSSH authenticates the user, encrypts the connection, and returns the exit status of the remote
+ * command.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@
 #include "base/error.h"
 #include "cli/remote.h"
 
-/* The length of a word in single quotes, with a space before the word. A quote in the word becomes '\''. */
+/*
+ * Return the length of a word in single quotes, with a space before the word. A single quote in the word becomes '\''.
+ */
 static size_t quoted_size(const char *word)
 {
 	size_t size = 3;
@@ -38,7 +41,7 @@ static char *append_quoted(char *end, const char *word)
 	return end;
 }
 
-/* The command line for the shell of the other machine, malloc'd. */
+/* Build the command line for the shell of the other machine; the caller frees the text. */
 static char *remote_line(char *const *arguments)
 {
 	size_t size = sizeof("waymark");
@@ -58,7 +61,9 @@ static char *remote_line(char *const *arguments)
 int wmk_cli_remote_exec(const char *host, char *const *arguments)
 {
 	const char *given = getenv("WAYMARK_SSH"), *ssh = given && *given ? given : "ssh";
-	/* With a terminal on the other machine, the keys of the pager and Ctrl-C reach the remote command. */
+	/*
+	 * If ssh allocates a terminal on the other machine, the keys of the pager and Ctrl-C reach the remote command.
+	 */
 	const char *terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) ? "-t" : "-T";
 	char *line;
 	int err;

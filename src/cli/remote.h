@@ -8,9 +8,9 @@
 #define WMK_CLI_REMOTE_H
 
 /*
- * Replace this process by ssh, which runs `waymark` with the arguments (NULL at the end) on `host`. The remote shell
- * passes each argument unchanged. `host` is a destination of ssh. $WAYMARK_SSH replaces the program `ssh`. Returns only
- * upon an error: -errno with a cause chain.
+ * Replace this process by ssh. On `host`, ssh runs `waymark` with the arguments, which end with NULL. The remote shell
+ * passes each argument unchanged. `host` is a destination as ssh accepts it. $WAYMARK_SSH replaces the program `ssh`.
+ * Returns only after an error: -errno with a cause chain.
  */
 int wmk_cli_remote_exec(const char *host, char *const *arguments);
 

@@ -11,7 +11,7 @@ struct wmk_remote_traces {
 	unsigned n;
 };
 
-/* Copy the sessions of the URLs in `paths`. The texts must outlive `traces`. 0 or -errno with a cause chain. */
+/* Copy the sessions that the URLs in `paths` name. The texts must outlive `traces`. 0 or -errno with a cause chain. */
 int wmk_remote_traces_open(struct wmk_remote_traces *traces, const char *const *paths, unsigned n, bool follow);
 /* Remove the copies. -errno with a cause chain: a connection failed before. */
 int wmk_remote_traces_close(struct wmk_remote_traces *traces);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * report.c - `waymark report`: a trace as one HTML file (analyze/report/page.h).
- */
+/* report.c - `waymark report`: convert a trace to one HTML file (analyze/report/page.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -16,7 +14,7 @@ struct report_args {
 	bool symbols;
 };
 
-/* Create the file after the traces have been read, so that an error does not damage an earlier report. */
+/* Create the file after reading the traces, so that an error does not damage an earlier report. */
 static int write_page(const struct report_args *args, struct wmk_analysis *analysis)
 {
 	FILE *out = args->output ? fopen(args->output, "we") : stdout;

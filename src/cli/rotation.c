@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rotation.c - `waymark enable-rotation`, `disable-rotation`: the schedule of a session's rotations, and which closed
- * chunks are kept.
+ * rotation.c - `waymark enable-rotation`, `disable-rotation`: set when the chunks of a session are rotated, and which
+ * closed chunks are kept.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * save.c - `waymark save`, `waymark load`: the configuration of sessions in files.
- */
+/* save.c - `waymark save`, `waymark load`: store session configurations in files, and load these files. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -29,7 +27,7 @@ static int check(struct wmk_save_args *args, char **rest, int n_rest)
 	return 0;
 }
 
-/* Create the directory and its missing parents, which belong to the user of the session daemon. */
+/* Create the directory and its missing parents, owned by the user of the session daemon. */
 static int make_directory(char *path)
 {
 	for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
@@ -48,7 +46,7 @@ static int find_automatic(const struct wmk_daemon *daemon, char *path, size_t si
 	struct stat st;
 	int err;
 
-	/* The runtime directory belongs to the user of the daemon. */
+	/* The runtime directory belongs to the user that runs the daemon. */
 	if (stat(rundir, &st) < 0)
 		return wmk_error(-errno, "cannot find the user of the session daemon in %.200s", rundir);
 	err = wmk_sessions_dir(st.st_uid, path, size);
@@ -56,8 +54,8 @@ static int find_automatic(const struct wmk_daemon *daemon, char *path, size_t si
 }
 
 /*
- * Without a path, the library uses $HOME. So set $HOME to the home directory of Waymark. Thus WAYMARK_HOME also applies
- * to the library.
+ * If no path is given, libwaymark-ctl uses $HOME. Therefore set $HOME for libwaymark-ctl to the home directory that
+ * Waymark uses. Thus WAYMARK_HOME also affects libwaymark-ctl.
  */
 static int find_home(void)
 {

@@ -15,7 +15,7 @@
 #include "cli/show.h"
 #include "wire/ctl.h"
 
-/* Take the session from -s or from the argument; --all and --glob exclude both. */
+/* Take the session from -s or from the argument; both are incompatible with --all and --glob. */
 static int which(struct wmk_session_args *args, char **rest, int n_rest)
 {
 	int err = wmk_cli_session_argument(&args->common, rest, n_rest);
@@ -88,7 +88,10 @@ static void make_current(const char *name)
 		wmk_cli_warn("%s; select the session with -s %s", wmk_error_text(text, sizeof(text)), name);
 }
 
-/* Remove the snapshot output of the session that was just created. If this fails, destroy the session. */
+/*
+ * Remove the snapshot output of the session that was just created. If the output cannot be removed, destroy the
+ * session.
+ */
 static int remove_output(struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_session_info *session = wmk_daemon_session(daemon);
@@ -264,7 +267,7 @@ void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bo
 		puts("There is no session.");
 }
 
-/* Remember the trace of one of the sessions, if possible of the current session. */
+/* Store the trace of one of the sessions, if possible of the current session. */
 void wmk_session_remember(const struct wmk_daemon *daemon)
 {
 	const struct waymark_ctl_session_info *const *sessions, *chosen = NULL;

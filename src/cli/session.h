@@ -30,18 +30,19 @@ struct wmk_session_args {
 };
 
 /*
- * For each session in the daemon's result: if `print` is set, print a line about its end. Example, if `what` is
- * "stopped": "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH". Print the causes of lost records on standard
- * error. If `what` is NULL, the line reports that the session's last records are still being written.
+ * If `print` is set, print a line about the end of each session in the daemon's result. Example: if `what` is
+ * "stopped", print "Session one stopped: 120 records, 3 lost, 1.5 MB in PATH". Print the causes of lost records on
+ * standard error. If `what` is NULL, the line reports that the session daemon is still writing the last records of the
+ * session.
  */
 struct wmk_daemon;
 void wmk_session_tell_ends(const struct wmk_daemon *daemon, const char *what, bool print);
-/* Store one trace of the sessions in the daemon's result as the trace that was recorded last. */
+/* Store one trace of the sessions in the daemon's result as the latest trace. */
 void wmk_session_remember(const struct wmk_daemon *daemon);
 
 /*
- * Options of commands that record, for the members trace_format (enum waymark_ctl_trace_format), clock (enum
- * waymark_ctl_clock) and no_statedump.
+ * Options of commands that record. The options fill the members trace_format (enum waymark_ctl_trace_format), clock
+ * (enum waymark_ctl_clock) and no_statedump.
  */
 #define WMK_SESSION_OPTION_FORMAT(type) \
 	{ 0, "trace-format", "FORMAT", "The metadata version: ctf-1.8, which every reader supports, or ctf-2, which " \
@@ -54,7 +55,7 @@ void wmk_session_remember(const struct wmk_daemon *daemon);
 	  "it, else monotonic.", \
 	  WMK_CLI_CHOICE(type, clock, "counter monotonic", \
 			 "unknown clock '@': the clocks are counter and monotonic"), .min = WAYMARK_CTL_CLOCK_COUNTER }
-/* These options also store into the members url and spool_size of the command's arguments. */
+/* Other options of this macro fill the members url and spool_size of the command's arguments. */
 #define WMK_SESSION_OPTION_URL(option, type) \
 	{ 0, option, "URL", "Send the trace to the relay (`waymark-relayd`) at tls://RELAY[:PORT], or at " \
 	  "tcp://127.0.0.1[:PORT][/HOST] on the same machine. The relay stores the trace below HOST: the name in the " \

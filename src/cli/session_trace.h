@@ -14,11 +14,11 @@ struct wmk_session_trace {
 	bool active;
 };
 
-/* Find the trace of the given session, or else of the current session. -errno with a cause chain. */
+/* Find the trace of the given session, or of the current session if no session is given. -errno with a cause chain. */
 int wmk_session_trace_find(const struct wmk_cli_common *common, struct wmk_session_trace *found);
 /*
- * Find the session that an argument names, if the argument is not a directory. If no session daemon runs, the error is
- * that no session has this name. Other errors keep the cause chain of the session daemon.
+ * If an argument is not a directory, find the session that the argument names. If no session daemon runs, the error
+ * message reports that no session has this name. Other errors keep the cause chain of the session daemon's reply.
  */
 int wmk_session_trace_named(const struct wmk_cli_common *common, struct wmk_session_trace *found);
 

@@ -24,7 +24,7 @@ static void heading(const char *text)
 
 /* ── loss ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The number of lost records, without records that overwrite mode discards on purpose. */
+/* Return the number of lost records, without the records that overwrite mode discards by design. */
 static uint64_t missed(const struct waymark_ctl_counts *counts)
 {
 	return counts->lost - counts->overwritten;
@@ -43,8 +43,8 @@ void wmk_show_counts(const struct waymark_ctl_session_info *session)
 }
 
 /*
- * True if the session reports this reason. A reported reason is more exact than a reason that is inferred from the
- * counts.
+ * True if the session reports this reason for lost records. A reported reason is more exact than a reason that is
+ * inferred from the counts.
  */
 static bool is_explained(const struct waymark_ctl_session_info *session, const char *reason)
 {
@@ -54,7 +54,7 @@ static bool is_explained(const struct waymark_ctl_session_info *session, const c
 	return false;
 }
 
-/* The main cause of the loss, and the option of enable-channel that avoids it. */
+/* Return the main cause of the loss, and the option of enable-channel that avoids the loss. */
 static const char *remedy(const struct waymark_ctl_session_info *session,
 			  const struct waymark_ctl_channel_info *channel, char *buf, size_t size)
 {
@@ -186,7 +186,7 @@ void wmk_show_sessions(const struct waymark_ctl_session_info *const *sessions, u
 	}
 }
 
-/* The name of the session; of a destroyed session the name of its spool. */
+/* Return the name of the session or, for a destroyed session, the name of its spool. */
 static const char *relay_name(const struct waymark_ctl_relay_info *relay)
 {
 	const char *slash = strrchr(relay->path, '/');
@@ -256,7 +256,7 @@ static void show_domain(const struct waymark_ctl_channel_info *channel)
 		fputs(" and its descendants", stdout);
 }
 
-/* Print a time in its largest unit that gives a whole number. */
+/* Print a time in the largest unit that gives a whole number. */
 static void show_time(const char *what, uint64_t us)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c - `waymark snapshot`: record snapshots of a session, and choose their directory. */
+/* snapshot.c - `waymark snapshot`: record snapshots of a session, and set the directory for snapshots. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "cli/daemon.h"
 #include "cli/path.h"
 
-/* The words are in the order of enum snapshot_action. */
+/* The words of the command are in the order of enum snapshot_action. */
 #define ACTIONS "record add-output list-output del-output"
 enum snapshot_action { RECORD, ADD_OUTPUT, LIST_OUTPUT, DEL_OUTPUT };
 

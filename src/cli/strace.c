@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strace.c - `waymark strace`: print the system calls of a program like strace, without stopping it at each call (see
- * strace.h).
+ * strace.c - `waymark strace`: print the system calls of a program like strace, without stopping the program at each
+ * system call (see strace.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,8 +23,8 @@
 
 #define COLUMN_DEFAULT 40u
 /*
- * Bounds of the waits while no record arrives. The waits are short after a record, then longer. After every REAP_NAPS
- * waits without a record, threads that have ended are removed.
+ * The bounds of the waiting time while no records arrive. The waiting time is short after a record, and then grows.
+ * After every REAP_NAPS waits without a record, the table entries of ended threads are removed.
  */
 #define NAP_LEAST_MS 1
 #define NAP_MOST_MS 16
@@ -163,7 +163,7 @@ static void take_sentences(struct sentences *why)
 		snprintf(why->text[why->n], sizeof(why->text[0]), "%s", sentence);
 }
 
-/* Both BPF and tracefs failed: in the cause chain, the reason for BPF precedes the reason for tracefs. */
+/* If both BPF and tracefs failed, the cause chain contains the reason for BPF first, then the reason for tracefs. */
 static int add_sentences(int err, const struct sentences *why)
 {
 	wmk_error_add(err, "cannot use events of tracefs either");
@@ -192,7 +192,7 @@ static int open_source(struct run *run)
 	return 0;
 }
 
-/* The process exists, and waits before execve(), the first system call that is printed. */
+/* The new process waits before execve(), which is the first printed system call. */
 static int before_exec(void *data, pid_t pid)
 {
 	struct run *run = data;
@@ -210,7 +210,7 @@ static int before_exec(void *data, pid_t pid)
 	return 0;
 }
 
-/* The process of a thread; 0: no such thread. */
+/* Return the process of a thread, or 0 if there is no such thread. */
 static pid_t process_of(pid_t tid)
 {
 	struct wmk_kproc_lines lines;
@@ -239,8 +239,8 @@ struct attaching {
 };
 
 /*
- * Events of tracefs are selected per thread, so add all present threads. (A thread that starts meanwhile is missed if
- * its creator was not added yet.)
+ * Tracefs events are selected per thread, so add all existing threads. (A thread that starts meanwhile is missed if its
+ * creator was not added yet.)
  */
 static int attach_other(void *data, int32_t other)
 {
@@ -275,7 +275,7 @@ static int begin(struct run *run, char *path, char **argv)
 	return err;
 }
 
-/* While a command runs, Ctrl-C is for the command; otherwise Ctrl-C ends the tracing. */
+/* While a command runs, Ctrl-C acts on the command; otherwise Ctrl-C ends the tracing. */
 static void read_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -288,8 +288,8 @@ static void read_signals(struct run *run)
 }
 
 /*
- * If records were lost, the execve of the first process may be one of them. After a loss, print all system calls of the
- * first process.
+ * If records were lost, the execve record of the first process may be one of the lost records. After a loss, print all
+ * system calls of the first process, because its execve record may be lost.
  */
 static void look_for_exec(struct run *run, const struct wmk_syscalls_record *record)
 {
@@ -331,7 +331,7 @@ static void run_until_end(struct run *run)
 	int nap = NAP_LEAST_MS;
 
 	/*
-	 * Give this thread a higher priority than the processes that fill the buffers. With the usual priority, this
+	 * Give this thread a higher priority than the processes that fill the buffers. With normal priority, this
 	 * thread could not drain the buffers in time on a busy machine. (The command has already been started, and does
 	 * not inherit the priority.)
 	 */

@@ -15,8 +15,8 @@
 #define NEAREST_MAX 3
 
 /*
- * The option that avoids the main cause of the loss. Overwritten records are the cause only if no record was lost for
- * another cause. NULL: no option avoids the loss.
+ * Return the option that avoids the main cause of the loss. Overwritten records are the main cause only if no record
+ * was lost for another cause. Returns NULL if no option avoids the loss.
  */
 static const char *remedy(const struct wmk_record_result *result, char *buf, size_t size)
 {
@@ -167,7 +167,7 @@ static void say_trouble(const struct wmk_record_result *result)
 			     counts->cut == 1 ? " was" : "s were");
 }
 
-/* Print warnings. With --json, the same facts are also in the JSON. */
+/* Print warnings. With --json, the JSON output contains the same facts as the warnings. */
 static void print_warnings(const struct wmk_record_result *result)
 {
 	struct wmk_shard_stats apps;
@@ -289,7 +289,7 @@ static void json_figures(const struct wmk_record_result *result)
 	fprintf(stdout, ",\"cut\":%" PRIu64 ",\"bytes\":%" PRIu64, counts->cut, counts->bytes);
 }
 
-/* Members that exist only for a recording in this process. */
+/* The function prints the JSON members that exist only for a recording in this process. */
 static void json_own(const struct wmk_record_result *result)
 {
 	const struct wmk_counts *counts = result->counts;
@@ -311,7 +311,7 @@ static void json_own(const struct wmk_record_result *result)
 						 : rec->metadata_words);
 }
 
-/* Members of a recording through a daemon. */
+/* The function prints the JSON members that exist only for a recording with a daemon. */
 static void json_session(const struct wmk_record_result *result)
 {
 	const struct waymark_ctl_session_info *session = result->session;
@@ -361,7 +361,7 @@ void wmk_record_failed(const struct wmk_record_result *result)
 	wmk_cli_print_error();
 }
 
-/* Save the functions of the kernel for `waymark view --symbols`. */
+/* Save the names and addresses of the kernel's functions for `waymark view --symbols`. */
 static void save_kernel_symbols(const struct wmk_record_result *result)
 {
 	char path[4096 + sizeof(WMK_KERNEL_SYMBOLS_FILE)];

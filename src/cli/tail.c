@@ -2,12 +2,12 @@
 /*
  * tail.c - decide how long `view --follow` continues (see tail.h).
  *
- * A stopped session may still have records to write: `stop` first waits for its applications, then writes. Following
- * ends when the session daemon reports that the stopped session has no more records to write. Following also ends when
- * no process holds the lock of the trace any more (after `destroy`). A restarted session daemon does not know whether
- * records of a stopped session are still being written. After a restart of the session daemon, following ends when the
- * session has not recorded for WRITTEN ns (longer than `stop` can take). If the session has not started, following also
- * ends after WRITTEN ns.
+ * A stopped session may still have records to write, because `stop` first waits for the applications and then writes.
+ * Following ends when the session daemon reports that the stopped session has no more records to write. Following also
+ * ends when no process holds the lock of the trace (after `destroy`). After a restart, the session daemon has no
+ * information about whether records of a stopped session are still being written. After a restart of the session
+ * daemon, following ends when the session has not recorded for WRITTEN ns, which is longer than `stop` can take. If the
+ * session has never been started, following also ends after WRITTEN ns.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int doing(struct wmk_tail *tail)
 	     : session->started  ? STOPPED
 				 : IDLE;
 	wmk_daemon_drop(daemon);
-	/* A restarted daemon needs a new connection. */
+	/* After a restart of the daemon, the client needs a new connection. */
 	if (err < 0 && err != -ENOENT) {
 		waymark_ctl_close(daemon->ctl);
 		daemon->ctl = NULL;

@@ -3,7 +3,7 @@
  * tail.h - decide how long `view --follow` continues (read/live.h): until a signal, until the given session has stopped
  * and all its records are written, or until no process writes the traces.
  *
- * One thread. Only the first SIGINT or SIGTERM is handled; the second signal has its usual effect.
+ * One thread. Only the first SIGINT or SIGTERM is handled; a second signal has its default effect.
  */
 #ifndef WMK_CLI_TAIL_H
 #define WMK_CLI_TAIL_H

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * top.c - `waymark top`: follow a session or a directory, and show the rates of each interval (top/top.h).
- */
+/* top.c - `waymark top`: follow a session or a directory, and print the event rates of each interval (top/top.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +42,7 @@ static enum wmk_read_still still(void *data)
 	return over ? WMK_READ_OVER : run->tail.follow.still(run->tail.follow.data);
 }
 
-/* Do not print damage on the screen. wmk_read_pipeline_result counts it. */
+/* Do not print reports of damage on the screen. wmk_read_pipeline_result counts it. */
 static void drop_damage(void *data, int err)
 {
 	(void)data;
@@ -70,7 +68,7 @@ static int read_all(const struct top_args *args, struct top_run *run, const char
 	return err;
 }
 
-/* `session`: NULL if `path` was given as a directory. */
+/* `session` is NULL if `path` was given as a directory. */
 static int show(const struct top_args *args, const char *session, const char *path)
 {
 	struct top_run run = { .err = 0 };

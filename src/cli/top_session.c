@@ -14,14 +14,17 @@
 #include "cli/record.h"
 #include "cli/top_session.h"
 
-/* A file holds several sub-buffers of the default size; the follower reads a file before it is replaced. */
+/*
+ * Each file holds several sub-buffers of the default size, so the follower has time to read a file before the file is
+ * replaced.
+ */
 #define FILE_SIZE (UINT64_C(16) << 20)
 #define FILES 4u
 
 static const char *const user_contexts[] = { "vpid", "vtid", "procname" };
 static const char *const kernel_contexts[] = { "pid", "tid", "procname" };
 
-/* Warnings about events that do not exist yet are not printed. */
+/* Warnings about event patterns that match no existing event are not printed. */
 static int did(struct wmk_daemon *daemon, int rc)
 {
 	if (rc < 0)

@@ -15,9 +15,12 @@ struct wmk_top_session {
 	bool made, made_place;
 };
 
-/* Create and start the session. -errno with a cause chain. Call wmk_top_session_end() even after an error. */
+/*
+ * Create and start the session. -errno with a cause chain. The caller must call wmk_top_session_end(), even after an
+ * error.
+ */
 int wmk_top_session_begin(struct wmk_top_session *session);
-/* Destroy the session and remove its trace; prints a warning if the session still exists. */
+/* Destroy the session and remove its trace. Prints a warning if the session still exists afterwards. */
 void wmk_top_session_end(struct wmk_top_session *session);
 
 #endif

@@ -56,7 +56,7 @@ int wmk_track_arguments(const struct wmk_track_args *args, int n_rest)
 
 typedef int request(struct waymark_ctl *, const struct waymark_ctl_track_options *, struct waymark_ctl_result **);
 
-/* Convert all words to numbers before the first request is sent. */
+/* Convert all words to numbers before sending the first request. */
 static int read_ids(const struct wmk_track_args *args, uint64_t *ids[WMK_TRACKED_KINDS])
 {
 	int err = 0;
@@ -73,7 +73,10 @@ static int read_ids(const struct wmk_track_args *args, uint64_t *ids[WMK_TRACKED
 	return err;
 }
 
-/* Send a request for each kind. If a request fails, the requests before it stay in effect, and the error names them. */
+/*
+ * Send one request for each kind of tracker. If a request fails, the earlier requests stay in effect, and the error
+ * message names the earlier requests.
+ */
 static int ask(struct wmk_daemon *daemon, const struct wmk_track_args *args, uint64_t *const ids[WMK_TRACKED_KINDS],
 	       request *what)
 {

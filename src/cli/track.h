@@ -8,7 +8,7 @@
 #include "cli/command.h"
 
 /*
- * The values are equal to those of enum waymark_ctl_track_kind. With --kernel, WMK_TRACKED_PID is sent as
+ * These values are equal to the values of enum waymark_ctl_track_kind. With --kernel, WMK_TRACKED_PID is sent as
  * WAYMARK_CTL_TRACK_KERNEL_PID.
  */
 enum wmk_tracked { WMK_TRACKED_PID, WMK_TRACKED_UID, WMK_TRACKED_GID, WMK_TRACKED_KINDS };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * view.c - `waymark view`: print the records of traces as text (read/pipeline.h), or run another reader.
- */
+/* view.c - `waymark view`: print the records of traces as text (read/pipeline.h), or start another trace viewer. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -53,8 +51,8 @@ static int set_fields(const struct wmk_cli_option *option, void *at, const char 
 }
 
 /*
- * Find the latest trace. False: no trace is known, and `why` is ""; or the trace cannot be shown, and `why` has the
- * reason.
+ * Find the latest trace. Returns false with an empty `why` if no trace is known, or with the reason in `why` if the
+ * trace cannot be shown.
  */
 static bool find_recorded(struct wmk_session_trace *found, bool *since, char *why, size_t size)
 {
@@ -76,9 +74,9 @@ static bool find_recorded(struct wmk_session_trace *found, bool *since, char *wh
 }
 
 /*
- * Find the trace of the current session, unless view shows the latest trace instead. `is_known`: the path of the latest
- * trace is stored, so view can show the latest trace. Returns 1 if `found` holds the trace; 0 if not; -errno with a
- * cause chain.
+ * Find the trace of the current session, unless `view` shows the latest trace instead. `is_known`: the path of the
+ * latest trace is stored, so `view` can show the latest trace. Returns 1 if `found` contains the trace, 0 if no trace
+ * was found, or -errno with a cause chain.
  */
 static int try_current(const struct view_args *args, struct wmk_session_trace *found, bool is_known, bool since)
 {
@@ -98,9 +96,9 @@ static int try_current(const struct view_args *args, struct wmk_session_trace *f
 }
 
 /*
- * Without an argument, find the trace of the current session or the latest trace, depending on which was used last. If
- * the trace that was used last does not exist, find the other trace. With --follow, prefer the session while it
- * records, because the latest trace is complete.
+ * Without an argument, find the trace of the current session or the latest trace, depending on which of them was used
+ * last. If the trace that was used last does not exist, use the other trace. With --follow, prefer the session while it
+ * records, because the latest trace is already complete.
  */
 static int find_trace(const struct view_args *args, struct wmk_session_trace *found)
 {
@@ -122,7 +120,7 @@ static int find_trace(const struct view_args *args, struct wmk_session_trace *fo
 
 /* ── another reader ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Arguments after the trace, and arguments that begin with '-', are for the viewer. */
+/* Arguments after the trace, and arguments that begin with '-', are passed to the viewer. */
 static int run_viewer(const char *wanted, const char *trace, char **rest, int n_rest)
 {
 	char viewer[PATH_MAX], **argv;
@@ -159,11 +157,11 @@ static enum wmk_print_clock clock_of(const struct view_args *args)
 {
 	if (args->has_clock)
 		return args->clock;
-	/* The options --clock-date and --clock-gmt select the time of day. */
+	/* The options --clock-date and --clock-gmt select how times are printed. */
 	return is_columns(args) && !args->print.date && !args->print.gmt ? WMK_PRINT_RELATIVE : WMK_PRINT_TIME;
 }
 
-/* `session`: the session that the trace belongs to, or NULL. */
+/* `session` is the session to which the trace belongs, or NULL. */
 static int show_local(struct view_args *args, const char *session, const char *const *paths, unsigned n)
 {
 	const bool follows = args->which.common.follow, pages = !args->no_pager && !follows;
@@ -200,7 +198,7 @@ static int show_local(struct view_args *args, const char *session, const char *c
 		err = wmk_error(-errno, "cannot write the records");
 	if (follows)
 		wmk_tail_close(&tail);
-	/* The user left the pager before the end: not a failure. */
+	/* It is not a failure if the user quits the pager before the end. */
 	if (err == -EPIPE && pager.pid) {
 		wmk_error_clear();
 		err = 0;
@@ -211,7 +209,7 @@ static int show_local(struct view_args *args, const char *session, const char *c
 	return done.damages ? WMK_CLI_FAILED : 0;
 }
 
-/* Like show_local(), but the paths may also be addresses of sessions at relays. */
+/* Like show_local(), but the paths can also be URLs of sessions at relays. */
 static int show(struct view_args *args, const char *session, const char *const *paths, unsigned n)
 {
 	struct wmk_remote_traces remote;
@@ -223,7 +221,7 @@ static int show(struct view_args *args, const char *session, const char *const *
 	return wmk_remote_traces_close(&remote) < 0 ? wmk_cli_failed() : rc;
 }
 
-/* Reject options that have no effect without, or together with, others. */
+/* Reject options that need another option, and options that are incompatible with another option. */
 static int check_options(const struct view_args *args)
 {
 	if (args->has_wait && !args->which.common.follow)
@@ -256,7 +254,7 @@ static int run_view(void *data, char **rest, int n_rest)
 		wmk_cli_failed();
 		return WMK_CLI_USAGE;
 	}
-	/* The first argument is a trace or a session. */
+	/* The first argument is a trace or the name of a session. */
 	if (n_rest && rest[0][0] != '-' && !args->path && !args->which.common.session) {
 		if (!strchr(rest[0], '/') && !is_directory(rest[0])) {
 			args->which.common.session = *rest++;

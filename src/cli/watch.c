@@ -68,7 +68,10 @@ static struct perf_event_mmap_page *ring_page(const struct wmk_watch_ring *ring)
 static int ring_open(struct wmk_watch *watch, pid_t pid, int cpu)
 {
 	struct wmk_watch_ring ring = { .fd = event_open(pid, cpu), .map = MAP_FAILED };
-	/* Edge-triggered: when all watched processes have ended, the descriptor stays readable for ever. */
+	/*
+	 * The descriptor is watched edge-triggered, because it stays readable for ever when all watched processes have
+	 * ended.
+	 */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	int err;
 
@@ -120,7 +123,7 @@ void wmk_watch_close(struct wmk_watch *watch)
 	watch->fd = -1;
 }
 
-/* Append the content of the ring to watch->bytes. True if the ring had content. */
+/* Append the content of the ring to watch->bytes. Returns true if the ring had content. */
 static bool ring_take(struct wmk_watch *watch, const struct wmk_watch_ring *ring)
 {
 	struct perf_event_mmap_page *page = ring_page(ring);
@@ -176,7 +179,7 @@ static uint64_t u64(const unsigned char *p)
 	return v;
 }
 
-/* Deliver a kernel record. `body`: `len` bytes after the header, which end with the time. */
+/* Deliver a kernel record. `body`: `len` bytes after the record header; the last bytes are the time. */
 static void deliver(struct wmk_watch *watch, const struct perf_event_header *head, const unsigned char *body,
 		    size_t len, void (*take)(void *data, const struct wmk_watch_event *event), void *data)
 {
@@ -226,8 +229,8 @@ void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const stru
 	while (epoll_wait(watch->fd, events, 16, 0) == 16)
 		;
 	/*
-	 * Repeat until no ring has new records. After the last repetition, watch->bytes has no gap: every record that
-	 * is earlier than a record in watch->bytes is also there.
+	 * Repeat until no ring has new records. After the last repetition, watch->bytes has no gap: for each of its
+	 * records, it also has all earlier records.
 	 */
 	for (int sweep = 0; more && sweep < SWEEPS_MAX; sweep++) {
 		more = false;

@@ -3,11 +3,11 @@
  * watch.h - receive events of a process and all its descendants from the kernel: fork, exec, mapping of a file as
  * executable memory, exit.
  *
- * The source is perf events: a dummy software event without counts. Every child inherits this event, whatever the
- * environment of the child is. Each CPU has one small ring. The event excludes the kernel, because ordinary users may
- * observe only the user space of their own processes. The kernel removes the event when a process becomes set-id. The
- * removal of the event makes the kernel report EXIT for the process, although the process continues. A CPU that is
- * added later is not observed.
+ * The event source is perf: a dummy software event that counts nothing. Every child process inherits this perf event,
+ * regardless of its environment. Each CPU has its own small ring. The perf event excludes the kernel, because ordinary
+ * users may observe only the user space of their own processes. The kernel removes the perf event from a process when
+ * this process becomes set-id. When the kernel removes the perf event, it reports EXIT for the process, although the
+ * process continues. A CPU that is brought online later is not observed.
  *
  * One thread.
  */
@@ -45,13 +45,11 @@ struct wmk_watch {
 };
 
 /*
- * Watch `pid`, which has one thread, and its later descendants. Returns 0. If the kernel does not allow perf events,
- * returns -errno and sets watch->fd to -1.
+ * Watch the process `pid`, which has one thread, and all its later descendants. Returns 0. If the kernel does not allow
+ * perf events, returns -errno and sets watch->fd to -1.
  */
 int wmk_watch_open(struct wmk_watch *watch, pid_t pid);
-/*
- * Call `take` for all events since the last call, in the order of time.
- */
+/* Call `take` for all events since the last call, in time order. */
 void wmk_watch_read(struct wmk_watch *watch, void (*take)(void *data, const struct wmk_watch_event *event), void *data);
 void wmk_watch_close(struct wmk_watch *watch);
 

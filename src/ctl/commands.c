@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * commands.c - one function for each request (see waymark/ctl.h): it copies options into a request object. The session
- * daemon checks the values; this file checks only what it needs to build the object.
+ * daemon checks the values; commands.c checks only the values that it needs to build the object.
  */
 #include "ctl/connection.h"
 
@@ -18,7 +18,7 @@ static const char *text_or_empty(const char *given)
 	return given ? given : "";
 }
 
-/* Make a list of an array without copying it; the codec only reads it. */
+/* Make a list that refers to the array without a copy; the codec only reads the list. */
 static struct wmk_list list(const void *items, unsigned n)
 {
 	return (struct wmk_list){ (void *)(uintptr_t)items, items ? n : 0 };
@@ -265,7 +265,7 @@ static int domain_make(const struct waymark_ctl_domain *given, const char *what,
 	return err;
 }
 
-/* Copy the options of a request about events, and their domain. */
+/* Copy the options of a request about events, and the domain in these options. */
 static int events_begin(const struct waymark_ctl_events_options *given, const char *what,
 			struct waymark_ctl_events_options *o, struct wmk_ctl_domain *domain,
 			struct waymark_ctl_result **result)
@@ -320,7 +320,10 @@ int waymark_ctl_disable_channel(struct waymark_ctl *ctl, const struct waymark_ct
 	return wmk_ctl_request(ctl, WMK_CTL_DISABLE_CHANNEL, &request, result);
 }
 
-/* Copy rules. The `size` of the first rule is the distance between rules in memory; all rules must have this size. */
+/*
+ * Copy rules. The `size` of the first rule is the distance between two rules in memory, so all rules must have this
+ * size.
+ */
 static int rules_make(const struct waymark_ctl_events_options *o, struct wmk_list *rules, struct wmk_arena *arena)
 {
 	const uint8_t *at = (const void *)o->rules;

@@ -5,7 +5,7 @@
  *     rundir option, or $WAYMARK_RUNDIR ──► only that daemon
  *     else root's, if it accepts us     ──► else the user's own
  *
- * SO_PEERCRED must show root or the user as the daemon's user, because another user may have created the socket.
+ * SO_PEERCRED must show that the daemon runs as root or as this user, because another user may have created the socket.
  */
 #include "ctl/connection.h"
 
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Retry if a daemon accepts a connection and closes it before it has sent anything. */
+/* If a daemon accepts a connection and closes it without sending anything, retry. */
 #define RETRIES 5u
 #define RETRY_MS 20
 
@@ -57,7 +57,7 @@ static int peer_check(int sock, const char *path, bool named)
 			  (unsigned)peer.uid);
 }
 
-/* Return a connected socket, or -errno. */
+/* Return the descriptor of a connected socket, or -errno. */
 static int socket_connect(const char *rundir, bool named, uint64_t deadline)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -121,8 +121,8 @@ static int endpoint_find(struct endpoint *endpoint, const char *rundir)
 }
 
 /*
- * Connect to root's daemon if no daemon is named. Returns a socket; -1: root's daemon does not run, or rejects this
- * user.
+ * If no daemon was named, connect to root's daemon. Returns a socket, or -1 if root's daemon does not run or rejects
+ * this user.
  */
 static int connect_root(struct waymark_ctl *ctl, const struct endpoint *endpoint, uint64_t deadline)
 {
@@ -133,7 +133,7 @@ static int connect_root(struct waymark_ctl *ctl, const struct endpoint *endpoint
 }
 
 /*
- * Connect to a daemon that another process started at the same time. This daemon holds the lock of the runtime
+ * Connect to a daemon that another process is starting at the same time. The other daemon holds the lock of the runtime
  * directory, and will listen shortly.
  */
 static int connect_other(const struct endpoint *endpoint, uint64_t deadline, int err)
@@ -180,7 +180,7 @@ static int connect_own(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 			: sock;
 }
 
-/* Send a first request, so that an error of this request becomes an error of waymark_ctl_connect(). */
+/* Send a first request, so that waymark_ctl_connect() returns the error of this request. */
 static int handshake(struct waymark_ctl *ctl)
 {
 	const struct wmk_empty nothing = { 0 };
@@ -216,7 +216,7 @@ static int connect_any(struct waymark_ctl *ctl, const struct waymark_ctl_connect
 		err = ctl->socket < 0 ? ctl->socket : handshake(ctl);
 		if (err != -ECONNRESET || i == RETRIES)
 			return err;
-		/* The daemon was about to end when we connected. */
+		/* The daemon was about to exit when this client connected. */
 		disconnect(ctl);
 		nanosleep(&(struct timespec){ .tv_nsec = RETRY_MS * 1000000 }, NULL);
 	}

@@ -58,21 +58,22 @@ int wmk_ctl_left(uint64_t deadline);
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Send a request and wait for its reply. `result` may be NULL. Errors of the daemon are returned with their messages.
- * -ETIMEDOUT; -ECONNRESET, -EPROTO: the connection is closed.
+ * Send a request and wait for its reply. `result` may be NULL. Errors of the daemon are returned together with the
+ * daemon's messages. -ETIMEDOUT; -ECONNRESET, -EPROTO: the connection is closed.
  */
 int wmk_ctl_request(struct waymark_ctl *ctl, uint16_t type, const void *request, struct waymark_ctl_result **result);
-/* Wait until the daemon closes the connection because it ends. 0 or -ETIMEDOUT. */
+/* Wait until the daemon exits and so closes the connection. 0 or -ETIMEDOUT. */
 int wmk_ctl_wait_for_end(struct waymark_ctl *ctl);
 /*
- * Split a line in the format of wmk_error_text() (outermost message first) into a cause chain. Changes `words`. Returns
- * `err`.
+ * Split a line in the format of wmk_error_text() into a cause chain; the outermost message comes first in the line.
+ * Changes `words`. Returns `err`.
  */
 int wmk_ctl_error_chain(int err, char *words);
 /*
- * Copy the options of a public function, which begin with their size. Members that an older caller does not know are
- * zero. Members that a newer caller has set and this version does not know are rejected (-EINVAL). Sets *result, the
- * result of the function, to NULL; `result` may be NULL.
+ * Copy the options structure of a public function; the structure begins with its size. Members that do not exist in the
+ * version of an older caller are set to zero. If a newer caller has set a member that does not exist in this version,
+ * the options are rejected (-EINVAL). Sets *result, which receives the result of the function, to NULL; `result` may be
+ * NULL.
  */
 int wmk_ctl_options(void *to, size_t size, const void *from, const char *what, struct waymark_ctl_result **result);
 #define WMK_CTL_OPTIONS(to, from, what, result) wmk_ctl_options((to), sizeof(*(to)), (from), (what), (result))
@@ -81,10 +82,10 @@ int wmk_ctl_options(void *to, size_t size, const void *from, const char *what, s
 
 /* Make a result for `is`. *object is zeroed; the caller fills it from result->objects. NULL with a cause chain. */
 struct waymark_ctl_result *wmk_ctl_result_new(const struct wmk_object *is);
-/* Make the public structures of a complete object. 0 or -errno. */
+/* Create the public structures of a complete object. 0 or -errno. */
 int wmk_ctl_result_finish(struct waymark_ctl_result *result);
 
-/* The object that waymark_ctl_save() and waymark_ctl_load() return. No message contains this object. */
+/* The object in the results of waymark_ctl_save() and waymark_ctl_load(). No message contains this object. */
 struct wmk_ctl_files_reply {
 	struct wmk_list files, warnings;     /* of const char * */
 	struct wmk_list unanswered;          /* of struct wmk_ctl_app */
@@ -106,22 +107,22 @@ struct wmk_ctl_saved {
 	struct wmk_ctl_session session;
 };
 extern const struct wmk_object wmk_ctl_saved_object;
-/* Return $HOME, or the home directory of the user database; -ENOENT if neither is known. */
+/* Return $HOME, or the home directory in the user database; -ENOENT if neither exists. */
 int wmk_ctl_home(char *buf, size_t size);
-/* Check that a session name can be a file name. 0 or -EINVAL. */
+/* Check that a session name can be used as a file name. 0 or -EINVAL. */
 int wmk_ctl_name_check(const char *name);
 /*
- * Open $HOME/.waymark/sessions; `make`: create missing directories with mode 0700. Links below $HOME are not followed.
- * Returns a descriptor, or -errno.
+ * Open $HOME/.waymark/sessions; if `make` is true, create missing directories with mode 0700. Symbolic links below
+ * $HOME are not followed. Returns a descriptor, or -errno.
  */
 int wmk_ctl_sessions_dir(bool make, char *path, size_t size);
 
 /* ── start a daemon ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Start the daemon's program and wait until it listens. `rundir` is the value of WAYMARK_RUNDIR in the daemon's
- * environment. NULL: the daemon inherits the variable. -ECHILD: the program failed, and the cause chain contains its
- * message; another daemon may run by now. -ETIMEDOUT; -ENOENT, -EACCES: no program.
+ * Start the program of the session daemon, and wait until the daemon listens. `rundir` is the value of WAYMARK_RUNDIR
+ * in the daemon's environment. NULL: the daemon inherits the variable. -ECHILD: the program failed, and the cause chain
+ * contains its message; another daemon may run by now. -ETIMEDOUT; -ENOENT, -EACCES: no program.
  */
 int wmk_ctl_daemon_start(const char *program, const char *rundir, const char *recover, uint64_t deadline);
 

@@ -7,8 +7,8 @@
  *        └◄── pipe with number $WAYMARK_READY_FD: one byte when the daemon listens,
  *             '!' and a message if it failed, end of file if it crashed
  *
- * Child and grandchild are copies of a process that may have threads, so they call only async-signal-safe functions.
- * _Fork() also skips the handlers of pthread_atfork(), which are for children that continue.
+ * The child and the grandchild are copies of a process that may have other threads, so they call only async-signal-safe
+ * functions. _Fork() also skips the handlers of pthread_atfork(), which are for children that continue.
  */
 #include "ctl/connection.h"
 
@@ -62,7 +62,7 @@ static bool in_path(char *buf, size_t size)
 	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
 		size_t len = strcspn(at, ":");
 
-		/* Skip empty and relative entries: they depend on the working directory. */
+		/* Skip empty and relative entries of PATH, because these entries depend on the working directory. */
 		if (*at == '/' && snprintf(buf, size, "%.*s/" PROGRAM, (int)len, at) < (int)size && is_program(buf))
 			return true;
 		at += len + (at[len] == ':');
@@ -70,7 +70,7 @@ static bool in_path(char *buf, size_t size)
 	return false;
 }
 
-/* Find the program; `buf` has PATH_MAX bytes. */
+/* Find the daemon's program; `buf` has PATH_MAX bytes. */
 static int program_find(const char *named, char *buf, size_t size)
 {
 	const char *environment = secure_getenv("WAYMARK_SESSIOND");
@@ -78,7 +78,7 @@ static int program_find(const char *named, char *buf, size_t size)
 	if (!named || !*named)
 		named = environment && *environment ? environment : NULL;
 	if (named) {
-		/* The daemon starts in another directory, so the path must be absolute. */
+		/* The path must be absolute, because the daemon starts in another directory. */
 		if (!realpath(named, buf))
 			return wmk_error(-errno, "cannot start the session daemon %s", named);
 		return is_program(buf)
@@ -95,7 +95,10 @@ static int program_find(const char *named, char *buf, size_t size)
 
 /* ── make its environment ────────────────────────────────────────────────────────────────────────────── */
 
-/* Copy our environment without variables for this process alone. NULL: no memory. `added` is not copied. */
+/*
+ * Copy the environment of this process, except variables that are meant only for this process. NULL: no memory. `added`
+ * is not copied.
+ */
 static char **environment_make(char *const *added, unsigned n_added, bool own_rundir)
 {
 	static const char *const dropped[] = { "WAYMARK_READY_FD=", "NOTIFY_SOCKET=",  "LISTEN_PID=",
@@ -157,7 +160,10 @@ static void daemon_become(const struct launch *l)
 	for (int sig = 1; sig < 65; sig++)
 		sigaction(sig, &normal, NULL);
 	sigprocmask(SIG_SETMASK, &l->none, NULL);
-	/* Both descriptors are above READY_FD (move_above()), so that dup2() overwrites neither before it is copied. */
+	/*
+	 * Both descriptors are greater than READY_FD (move_above()), so no dup2() overwrites a descriptor that is still
+	 * needed.
+	 */
 	if (chdir("/") == 0 && dup2(l->null, 0) >= 0 && dup2(l->null, 1) >= 0 && dup2(l->null, 2) >= 0 &&
 	    dup2(l->pipe, READY_FD) >= 0) {
 		close_at_exec();
@@ -192,7 +198,10 @@ static int launch(const struct launch *l)
 
 /* ── wait until it listens ───────────────────────────────────────────────────────────────────────────── */
 
-/* Read until end of file, a first byte other than '!', or a full buffer. Returns the length, -ETIMEDOUT or -errno. */
+/*
+ * Read until end of file, until a first byte other than '!', or until the buffer is full. Returns the length,
+ * -ETIMEDOUT or -errno.
+ */
 static ssize_t ready_read(int fd, char *words, size_t size, uint64_t deadline)
 {
 	size_t len = 0;
@@ -235,7 +244,7 @@ static int ready_wait(int fd, const char *program, uint64_t deadline)
 }
 
 /*
- * Move a descriptor above READY_FD. A new descriptor can be READY_FD itself, or lower if this program has closed its
+ * Move a descriptor above READY_FD. A new descriptor can be equal to READY_FD, or less if this program has closed its
  * standard descriptors.
  */
 static int move_above(int fd)

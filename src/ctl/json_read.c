@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * json_read.c - parse JSON into objects (see json.h). json-c builds a tree; length and depth of the text are limited.
- * json_read.c then checks each member by its entry in the object's table. Each layer adds its position to an error.
+ * json_read.c then checks each member by its entry in the object's table. When a parsing function returns an error,
+ * each of its callers adds its position to the cause chain.
  */
 #include "ctl/json.h"
 
@@ -17,7 +18,7 @@
 
 #include <json-c/json.h>
 
-/* Depth of brackets: an object in a list needs two. */
+/* The maximum depth of brackets; an object in a list needs two levels of brackets. */
 #define BRACKETS_MAX (2 * (int)WMK_OBJECT_DEPTH_MAX + 2)
 
 static int type_error(const struct wmk_member *m, const char *wanted)
@@ -200,7 +201,7 @@ static const struct wmk_member *member_find(const struct wmk_object *is, const c
 	return NULL;
 }
 
-/* Set missing strings to "": no string of an object is NULL. */
+/* Set missing strings to "", so that no string of an object is NULL. */
 static void make_empty(const struct wmk_object *is, uint8_t *object)
 {
 	const char *empty = "";
@@ -243,7 +244,10 @@ static unsigned line_of(const char *text, size_t at)
 	return line;
 }
 
-/* Reject numbers that are out of range: json-c would replace them by the nearest number that it can represent. */
+/*
+ * Reject numbers that are out of range, because json-c would replace them by the nearest number that json-c can
+ * represent.
+ */
 static int numbers_check(const char *text, size_t len)
 {
 	uint64_t number = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_write.c - print objects as JSON (see json.h). The writer prints each member as it walks the table, so a long
- * list needs no second copy. When the writer prints to a file, the whole text is never in memory.
+ * json_write.c - print objects as JSON (see json.h). The writer prints each member when it reads the member's entry in
+ * the table, so a long list needs no second copy. When the writer prints to a file, memory never holds the whole text.
  */
 #include "ctl/json.h"
 
@@ -53,7 +53,7 @@ static bool grow(struct json_text *out, size_t n)
 	return true;
 }
 
-/* Return room for `n` more bytes, or NULL. */
+/* Return a pointer to space for `n` more bytes, or NULL. */
 static inline char *reserve(struct json_text *out, size_t n)
 {
 	if (__builtin_expect(n > out->cap - out->len, 0)) {
@@ -187,7 +187,10 @@ static bool is_empty(const struct wmk_member *m, const uint8_t *at)
 	}
 }
 
-/* True if the object has no nested objects or lists of objects. Such an object in a list is printed in one line. */
+/*
+ * True if the object has no nested objects or lists of objects. In a list, an object without nested objects is printed
+ * on one line.
+ */
 static bool is_plain(const struct wmk_object *is)
 {
 	for (unsigned i = 0; i < is->n_members; i++)

@@ -6,7 +6,7 @@
  *     CREATE ─► TRACK for each kind with a tracker ─► for each channel: ENABLE_CHANNEL with contexts and rules,
  *                                                               then DISABLE_EVENT, DISABLE_CHANNEL
  *
- * A file may be written by hand: the table and the daemon check its content like any other input.
+ * A file may be written by hand, so the table and the daemon check its content like any other input.
  */
 #include "ctl/connection.h"
 
@@ -183,7 +183,7 @@ static int all_read(struct loading *l)
 
 /* ── check what may have changed ─────────────────────────────────────────────────────────────────────── */
 
-/* Return the start time of a process in clock ticks since boot; 0: it has ended or is hidden. */
+/* Return the start time of a process in clock ticks since boot; 0 if the process has ended or is hidden. */
 static uint64_t start_time_of(uint64_t pid)
 {
 	char path[64], text[1024];
@@ -203,7 +203,10 @@ static uint64_t start_time_of(uint64_t pid)
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* Check that the process of a channel still has its pid. Another process may have this pid by now. */
+/*
+ * Check that the process of a channel still exists. The process may have ended, and another process may have the same
+ * pid.
+ */
 static int process_check(struct wmk_ctl_channel *channel)
 {
 	struct wmk_ctl_domain *d = &channel->domain;
@@ -268,8 +271,8 @@ static int make_trackers(struct loading *l, const struct wmk_ctl_session *s)
 }
 
 /*
- * Collect the patterns of disabled rules. A pattern that an enabled rule of the channel also has is skipped: no request
- * can disable only one of two rules with the same pattern.
+ * Collect the patterns of disabled rules. A pattern is skipped if an enabled rule of the channel has the same pattern.
+ * No request can disable only one of two rules with the same pattern.
  */
 static int find_disabled(struct loading *l, const struct wmk_ctl_channel *c, struct wmk_list *patterns)
 {
@@ -334,7 +337,7 @@ static int make_complete(struct loading *l, struct wmk_ctl_session *s)
 	return err;
 }
 
-/* Replace the last component of the path by the name of the session and the time. */
+/* Replace the last component of the path by the session name and the current time. */
 static int path_date(struct loading *l, struct wmk_ctl_session *s)
 {
 	const char *slash = strrchr(s->path, '/');
@@ -373,8 +376,8 @@ static int path_choose(struct loading *l, struct wmk_ctl_session *s)
 }
 
 /*
- * Make the request for session `s`. The new directory of rings is made in the parent of the saved directory. The path
- * of this parent is stored in `shm`.
+ * Build the create request for the session `s`. The new directory for rings is created in the parent of the saved
+ * directory. The path of this parent directory is stored in `shm`.
  */
 static struct wmk_ctl_create request_of(const struct wmk_ctl_session *s, const char *home,
 					char shm[WMK_OBJECT_TEXT_MAX + 1])
@@ -395,8 +398,8 @@ static void destroy_quietly(struct loading *l, const char *name)
 }
 
 /*
- * Check that the session can be created as a whole: create it under another name and destroy it. This trial session
- * does not record, so no directory is made.
+ * Check that the whole session can be created: create the session under another name, then destroy it. This trial
+ * session does not record, so no directory is created.
  */
 static int try_complete(struct loading *l, const struct wmk_ctl_session *s, const char *home)
 {
@@ -431,8 +434,9 @@ static int try_complete(struct loading *l, const struct wmk_ctl_session *s, cons
 }
 
 /*
- * Create the session. If another session has the name, and nothing else prevents the creation, replace that session.
- * The daemon reports -EEXIST only for a session of the same owner; sessions of other users are never destroyed.
+ * Create the session. If another session has the name, and no other error prevents the creation, replace the other
+ * session. The daemon returns -EEXIST only for a session of the same owner, so sessions of other users are never
+ * destroyed.
  */
 static int create(struct loading *l, struct wmk_ctl_session *s, const char *home)
 {
@@ -493,7 +497,7 @@ static int make_session(struct loading *l, struct wmk_ctl_session *s)
 	err = make_complete(l, s);
 	if (err == 0)
 		return add_made(l, s->name);
-	/* Destroy the incomplete session, and keep the first error for the caller. */
+	/* Destroy the incomplete session, but return the first error to the caller. */
 	waymark_ctl_error_text(words, sizeof(words));
 	destroy_quietly(l, s->name);
 	return wmk_ctl_error_chain(err, words);

@@ -2,9 +2,9 @@
 /*
  * request.c - one request and its reply over the connection (see wire/ctl.h).
  *
- * Only the owner of the socket is checked, so messages of the daemon are not trusted. request.c limits the size of
- * messages from the daemon, and an invalid message closes the connection with an error. A reply that arrives after its
- * timeout is skipped by its request number.
+ * The client checks only the owner of the socket, so messages of the daemon are not trusted. request.c limits the size
+ * of messages from the daemon, and an invalid message closes the connection with an error. Each reply has the number of
+ * its request, so a reply that arrives after the timeout is skipped.
  */
 #include "ctl/connection.h"
 
@@ -39,7 +39,7 @@ int wmk_ctl_left(uint64_t deadline)
 	return deadline == NEVER ? -1 : now >= deadline ? 0 : (int)(deadline - now);
 }
 
-/* Close the connection: further messages on it cannot be interpreted. */
+/* Close the connection, because further messages on the connection cannot be interpreted. */
 static int fail_connection(struct waymark_ctl *ctl, int err)
 {
 	if (ctl->socket >= 0)
@@ -70,7 +70,7 @@ static int send_all(struct waymark_ctl *ctl, uint64_t deadline)
 	for (;;) {
 		int sent = wmk_out_send(&ctl->out, ctl->socket);
 
-		/* A daemon that has closed the connection may have sent the reason before. */
+		/* A daemon that has closed the connection may have sent the reason before, so read the reply. */
 		if (sent == 1 || sent == -EPIPE || sent == -ECONNRESET)
 			return 0;
 		if (sent < 0)
@@ -83,7 +83,7 @@ static int send_all(struct waymark_ctl *ctl, uint64_t deadline)
 
 /* ── receive ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Receive the next frame of the reply. -ETIMEDOUT keeps the connection; other errors close it. */
+/* Receive the next frame of a reply. -ETIMEDOUT keeps the connection; other errors close it. */
 static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_frame *frame, const void **body)
 {
 	for (;;) {
@@ -115,8 +115,8 @@ static int receive_frame(struct waymark_ctl *ctl, uint64_t deadline, struct wmk_
 }
 
 /*
- * Use wmk_errorx(), which adds no text of strerror(): the daemon's message already contains that text if the text is
- * useful.
+ * Use wmk_errorx(), which does not append the text of strerror(), because the daemon's message already contains this
+ * text if it is useful.
  */
 int wmk_ctl_error_chain(int err, char *words)
 {
@@ -129,7 +129,7 @@ int wmk_ctl_error_chain(int err, char *words)
 			at--;
 		const char *sentence = at > words ? at + 2 : at;
 
-		/* A truncated line may end in a colon. */
+		/* If the line was truncated, it may end in a colon. */
 		if (*sentence) {
 			(first ? wmk_errorx : wmk_error_add)(err, "%s", sentence);
 			first = false;

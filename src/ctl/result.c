@@ -64,7 +64,7 @@ static int finish_apps(struct waymark_ctl_result *result, const struct wmk_list 
 	return err;
 }
 
-/* Finish a result of a command, of save or of load. */
+/* Complete the result of a command, of save, or of load. */
 static int finish_outcome(struct waymark_ctl_result *result, const struct wmk_list *sessions,
 			  const struct wmk_list *unanswered, const struct wmk_list *warnings)
 {

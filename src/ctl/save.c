@@ -2,9 +2,9 @@
 /*
  * save.c - save sessions as files (see waymark/ctl.h): the daemon's list without the counts, as JSON.
  *
- * A file is written under a temporary name and then renamed, so it is complete or absent; a link of that name is
- * replaced, not followed. No directory below $HOME is entered through a link: when root saves, $HOME may belong to
- * another user.
+ * A file is written under a temporary name and then renamed, so the file is complete or does not exist. If the name is
+ * a link, the link is replaced instead of followed. Links to directories below $HOME are not followed, because $HOME
+ * may belong to another user when root saves sessions.
  */
 #include "ctl/connection.h"
 
@@ -109,7 +109,7 @@ static int destination_open(struct destination *destination, const char *path)
 
 /* ── write the file ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Create a file with a new temporary name. Returns a descriptor, or -errno. */
+/* Create a file with an unused temporary name. Returns a descriptor, or -errno. */
 static int temporary_open(int dir, char *name, size_t size)
 {
 	for (unsigned i = 0; i < 100; i++) {
@@ -140,7 +140,7 @@ static int rename_to(int dir, const char *temporary, const char *name, bool repl
 		return renameat(dir, temporary, dir, name) == 0 ? 0 : wmk_error(-errno, "cannot replace the file");
 	if (renameat2(dir, temporary, dir, name, RENAME_NOREPLACE) == 0)
 		return 0;
-	/* A file system without RENAME_NOREPLACE may support hard links. */
+	/* If the file system does not support RENAME_NOREPLACE, it may support hard links. */
 	if ((errno == EINVAL || errno == ENOSYS) && linkat(dir, temporary, dir, name, 0) == 0) {
 		unlinkat(dir, temporary, 0);
 		return 0;
@@ -164,7 +164,10 @@ static int file_write(int dir, const char *name, const char *text, bool replace)
 	if (err < 0)
 		unlinkat(dir, temporary, 0);
 	else
-		/* If fsync() fails, a power failure may lose the name, but the file is complete. */
+		/*
+		 * If fsync() fails, a power failure may remove the name of the file, but the content of the file is
+		 * complete.
+		 */
 		fsync(dir);
 	return err;
 }

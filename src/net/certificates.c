@@ -2,8 +2,8 @@
 /*
  * certificates.c - the certificate authority of a relay; certificates.h describes its files.
  *
- * A certificate has the name of a peer as its CN and its role as its OU. Formats: RFC 5280 (certificates, lists of
- * revoked certificates), RFC 7468 (PEM).
+ * The CN of a certificate is the name of a peer, and the OU is the role of this peer. Formats: RFC 5280 (certificates,
+ * lists of revoked certificates), RFC 7468 (PEM).
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -33,7 +33,9 @@ static const char *const role_names[] = { [WMK_PEER_SENDER] = "sender", [WMK_PEE
 
 /* ── files ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The parts of a PEM file, in this order. NULL: the file does not have this part. */
+/*
+ * The parts of a PEM file; the file has the parts in this order. A pointer is NULL if the file does not have this part.
+ */
 struct pem {
 	EVP_PKEY *key;
 	X509 *certificate, *authority;
@@ -49,7 +51,7 @@ static bool write_parts(FILE *file, const struct pem *pem)
 	       fsync(fileno(file)) == 0;
 }
 
-/* Create a new file. A file with a key has mode 0600 from its creation. */
+/* Create a new file. The file of a private key has mode 0600 from its creation. */
 static int write_new(const char *path, const struct pem *pem)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, pem->key ? 0600 : 0644);
@@ -78,7 +80,7 @@ static int path_in(char path[static PATH_MAX], const char *directory, const char
 	return len < PATH_MAX ? 0 : wmk_error(-ENAMETOOLONG, "the path of %s is too long", name);
 }
 
-/* Write a new file in place of a file that may exist. */
+/* Write a new file, which replaces an existing file of the same name. */
 static int replace(const char *path, const struct pem *pem)
 {
 	char new[PATH_MAX];
@@ -182,7 +184,7 @@ static bool sign(X509 *certificate, X509 *issuer, EVP_PKEY *key)
 	       X509_sign(certificate, key, EVP_sha256()) > 0;
 }
 
-/* Add the extensions that RFC 5280 requires of a certificate that is not an authority, and sign the certificate. */
+/* Add the extensions that RFC 5280 requires in a certificate that is not an authority, and sign the certificate. */
 static bool finish(X509 *certificate, const char *purpose, const struct authority *authority)
 {
 	return add_extension(certificate, authority->certificate, NID_key_usage, "critical,digitalSignature") &&
@@ -199,7 +201,7 @@ static bool is_address(const char *name)
 	return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
-/* "DNS:relay,IP:192.0.2.1", malloc'd. NULL: a name has invalid characters, or no memory is left. */
+/* "DNS:relay,IP:192.0.2.1", malloc'd. NULL means that a name has invalid characters, or that memory is exhausted. */
 static char *alternative_names(const char *const names[], size_t n)
 {
 	size_t size = 1;
@@ -273,7 +275,7 @@ static int make_server(const char *directory, const struct authority *authority,
 	return err;
 }
 
-/* Make a directory and its parents. */
+/* Create a directory and its missing parents. */
 static int make_directories(const char *directory)
 {
 	char path[PATH_MAX];
@@ -388,7 +390,7 @@ int wmk_certificates_enroll(const char *directory, const char *name, enum wmk_pe
 	return err;
 }
 
-/* The list of revoked certificates, with this certificate added. */
+/* Return the list of revoked certificates after adding this certificate. */
 static X509_CRL *extend_revoked(const char *path, const struct authority *authority, X509 *certificate)
 {
 	FILE *file = fopen(path, "re");

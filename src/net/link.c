@@ -48,7 +48,7 @@ struct wmk_link {
 
 /* ── open and close ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The certificate of the server must have this name or this address. */
+/* Require that the certificate of the server has this name or this address. */
 static int expect_server(SSL *ssl, const char *server)
 {
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
@@ -58,7 +58,7 @@ static int expect_server(SSL *ssl, const char *server)
 	if (inet_pton(AF_INET, server, address) == 1 || inet_pton(AF_INET6, server, address) == 1)
 		return X509_VERIFY_PARAM_set1_ip_asc(param, server) == 1 ? 0 : -EINVAL;
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	/* The macro SSL_set_tlsext_host_name() casts to a pointer that is not const. */
+	/* The macro SSL_set_tlsext_host_name() casts its argument to a pointer type without the qualifier const. */
 	if (snprintf(name, sizeof(name), "%s", server) >= (int)sizeof(name))
 		return -EINVAL;
 	return SSL_set1_host(ssl, server) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1 ? 0 : -EINVAL;
@@ -93,8 +93,8 @@ int wmk_link_open(int socket, struct wmk_tls *tls, const char *server, struct wm
 	}
 	*new = (struct wmk_link){ .socket = socket, .events = POLLIN, .tls = tls };
 	/*
-	 * An error is ignored: a socket that does not have the option TCP_NODELAY, for example a socket of a
-	 * socketpair(), never delays data.
+	 * An error is ignored, because a socket without the option TCP_NODELAY (for example from socketpair()) never
+	 * delays data.
 	 */
 	setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (tls)
@@ -192,7 +192,10 @@ BIO_METHOD *wmk_link_output(void)
 	return NULL;
 }
 
-/* After the handshake: read and send several records with one system call, unless the kernel encrypts and decrypts. */
+/*
+ * Call this after the handshake: the link then reads or sends several TLS records with one system call, unless the
+ * kernel does the encryption.
+ */
 static int use_batches(struct wmk_link *link)
 {
 	if (!BIO_get_ktls_recv(SSL_get_rbio(link->ssl))) {
@@ -214,7 +217,7 @@ static int use_batches(struct wmk_link *link)
 
 /* ── transfer ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The errno value of a failed function of OpenSSL. 0: the peer has ended the stream. */
+/* Convert the result of a failed OpenSSL function to -errno. 0: the peer has ended the stream. */
 static int tls_result(struct wmk_link *link, int result, const char *doing)
 {
 	const int saved = errno;
@@ -285,7 +288,7 @@ ssize_t wmk_link_read(struct wmk_link *link, void *data, size_t size)
 	}
 	ERR_clear_error();
 	errno = 0;
-	/* SSL_read_ex() returns at most one record. */
+	/* SSL_read_ex() returns at most one TLS record. */
 	do {
 		result = SSL_read_ex(link->ssl, (char *)data + got, size - (size_t)got, &n);
 		got += result == 1 ? (ssize_t)n : 0;
@@ -376,7 +379,7 @@ int wmk_link_socket(const struct wmk_link *link)
 /* ── the certificate of the peer ─────────────────────────────────────────────────────────────────────── */
 
 /*
- * Get the value of the attribute `nid` in the subject of the certificate. "" if the attribute is absent or repeated, or
+ * Get the value of the attribute `nid` in the subject of a certificate. "" if the attribute is absent or repeated, or
  * if the value is too long or contains a NUL.
  */
 static void subject_value(X509 *certificate, int nid, char value[static WMK_PEER_NAME_MAX])

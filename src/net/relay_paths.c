@@ -11,8 +11,8 @@
 #include "net/certificates.h"
 
 /*
- * Get the path of `name`: the absolute path in the environment variable `variable`, else /etc/waymark/NAME (root), else
- * ~/.config/waymark/NAME.
+ * Get the path of the file `name`: the absolute path in the environment variable `variable`, else /etc/waymark/NAME
+ * (root), else ~/.config/waymark/NAME.
  */
 static int path_of(const char *variable, const char *name, char *path, size_t size)
 {

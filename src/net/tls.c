@@ -17,7 +17,7 @@
 #include "net/tls.h"
 #include "net/tls_state.h"
 
-/* The first cipher that both ends know is used. AES with 128 bits needs the least CPU time. */
+/* Both ends use the first cipher in this list that both ends support. AES with 128-bit keys uses the least CPU time. */
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
 int wmk_tls_error(int err, const char *format, ...)
@@ -36,7 +36,7 @@ int wmk_tls_error(int err, const char *format, ...)
 	return wmk_error_add(err, "%s", text);
 }
 
-/* The server accepts each certificate in the handshake. wmk_link_verify() then checks the certificate. */
+/* During the handshake, the server accepts every certificate. wmk_link_verify() then checks the certificate. */
 static int accept_any(int is_valid, X509_STORE_CTX *check)
 {
 	(void)is_valid;
@@ -62,7 +62,7 @@ static struct wmk_tls *new_tls(bool is_server)
 	SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 					       SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_options(tls->context, SSL_OP_ENABLE_KTLS | SSL_OP_NO_RENEGOTIATION);
-	/* A peer that resumes a session would not present its certificate again. */
+	/* TLS session resumption is disabled, because a resuming peer would not present its certificate again. */
 	SSL_CTX_set_session_cache_mode(tls->context, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(tls->context, 0);
 	return tls;
@@ -80,7 +80,7 @@ void wmk_tls_close(struct wmk_tls *tls)
 	free(tls);
 }
 
-/* Fail if the file does not exist, or if another user can read the key in the file. */
+/* Fail if the file does not exist, or if another user can read the private key in the file. */
 static int check_key_file(const char *path)
 {
 	struct stat st;

@@ -21,7 +21,7 @@ struct wmk_tls {
 	struct timespec read_at[2];    /* the times of the files ca.crt and revoked.crl */
 };
 
-/* As wmk_error(), with the first error in OpenSSL's queue of this thread. Clears the queue. */
+/* Like wmk_error(), but adds the first error in OpenSSL's error queue of this thread. Clears the queue. */
 int wmk_tls_error(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 /* link.c: the output of links with TLS, for BIO_new(). NULL: no memory. The caller calls BIO_meth_free(). */
 BIO_METHOD *wmk_link_output(void);

@@ -40,7 +40,7 @@ static int refused(const struct wmk_relay_frame *frame, const uint8_t *body)
 	return err;
 }
 
-/* Receive a message of this type, and decode its object. */
+/* Receive a message of the given type, and decode its object. */
 static int receive(struct wmk_relay_call *call, uint16_t type, const struct wmk_object *is, void *object,
 		   struct wmk_arena *arena)
 {

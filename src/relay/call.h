@@ -15,11 +15,11 @@ struct wmk_relay_call {
 };
 
 /*
- * Take over the connected socket and exchange HELLO. `tls`, `server`: as in wmk_link_open(). 0 or -errno. Call
- * wmk_relay_call_end() in both cases.
+ * Take ownership of the connected socket, and exchange HELLO messages. `tls`, `server`: as in wmk_link_open(). 0 or
+ * -errno. Call wmk_relay_call_end() in both cases.
  */
 int wmk_relay_call_begin(struct wmk_relay_call *call, int socket, struct wmk_tls *tls, const char *server);
-/* Send a request, and decode its reply into *reply and the arena. 0; -errno, also if the relay replies an error. */
+/* Send a request, and decode the reply into *reply and the arena. 0; -errno, also if the relay replies an error. */
 int wmk_relay_call(struct wmk_relay_call *call, uint16_t type, const void *request, void *reply,
 		   struct wmk_arena *arena);
 void wmk_relay_call_end(struct wmk_relay_call *call);

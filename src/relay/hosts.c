@@ -62,7 +62,7 @@ void wmk_relay_hosts_close(struct wmk_relay_hosts *hosts)
 	free(hosts->root);
 }
 
-/* Measure with the lock held. If the disk hangs, only new hosts wait. */
+/* Measure with the lock held. If the disk does not respond, only connections of new hosts are delayed. */
 static int measure(struct wmk_relay_hosts *hosts, struct wmk_relay_host *host)
 {
 	char path[PATH_MAX];
@@ -170,7 +170,7 @@ int wmk_relay_host_room(struct wmk_relay_hosts *hosts, struct wmk_relay_host *ho
 
 	if (!host->is.max_bytes || (used >= 0 && (uint64_t)used + bytes <= host->is.max_bytes))
 		return 0;
-	/* The administrator may have removed traces. */
+	/* The administrator may have removed traces, so measure the directory again. */
 	pthread_mutex_lock(&hosts->lock);
 	if (wmk_relay_now_ms() - host->measured_ms >= MEASURE_MS && measure(hosts, host) < 0)
 		wmk_error_clear();
@@ -246,7 +246,7 @@ int wmk_relay_host_path(const struct wmk_relay_hosts *hosts, const struct wmk_re
 	return *path ? 0 : wmk_error(-ENOMEM, "no memory for a path");
 }
 
-/* Open the directory of a host, or the root for the host "". */
+/* Open the directory of a host; the host "" selects the root directory of all hosts. */
 static int open_host(const struct wmk_relay_hosts *hosts, const char *host)
 {
 	int fd;
@@ -260,7 +260,10 @@ static int open_host(const struct wmk_relay_hosts *hosts, const char *host)
 			    : fd;
 }
 
-/* The path is resolved beneath the directory of the host. So ".." does not lead to another host. */
+/*
+ * The path is resolved beneath the directory of the host (RESOLVE_BENEATH). With RESOLVE_BENEATH, a path with ".."
+ * cannot refer to the directory of another host.
+ */
 int wmk_relay_hosts_open_file(const struct wmk_relay_hosts *hosts, const char *host, const char *session,
 			      const char *path)
 {

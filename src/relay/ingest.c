@@ -57,7 +57,7 @@ static int take_clock(struct wmk_ingest *ingest, const struct wmk_relay_clock *i
 {
 	struct wmk_clock_head head = { .kind = 0 };
 
-	/* The relay's machine was restarted after the measurement. */
+	/* The relay's machine was restarted after the measurement, so ignore the clock point. */
 	if (is->relay[0] && strcmp(is->relay, ingest->relay->clock_uuid) != 0)
 		return 0;
 	snprintf(head.uuid, sizeof(head.uuid), "%s", is->uuid);
@@ -98,7 +98,10 @@ static int take_object(struct wmk_ingest *ingest, const struct wmk_relay_frame *
 	return err;
 }
 
-/* METADATA that replaces the text raises the epoch of the trace. The flag is the third member, behind the offset. */
+/*
+ * A METADATA message that replaces the text increases the epoch of the trace. The flag for a replacement is the third
+ * member of the message, after the offset.
+ */
 static bool is_replacement(const struct wmk_relay_frame *frame, const uint8_t *body)
 {
 	return frame->type == WMK_RELAY_METADATA && frame->length > 8 && body[8] == 1;
@@ -154,7 +157,7 @@ static int take_hello(struct wmk_ingest *ingest, const struct wmk_relay_frame *f
 	if (err == 0 && ingest->peer && hello.host[0] && strcmp(ingest->role, "viewer") == 0)
 		err = wmk_error(-EACCES, "the certificate of \"%.64s\" is that of a viewer, which cannot send",
 				ingest->peer);
-	/* A viewer, and a client that queries the status, have no host. */
+	/* A viewer sends no host name, and neither does a client that queries the status. */
 	if (err == 0 && ingest->peer && hello.host[0] && strcmp(hello.host, ingest->peer) != 0)
 		err = wmk_error(-EACCES, "the certificate is of host \"%.64s\", but the sender's name is \"%.64s\"",
 				ingest->peer, hello.host);
@@ -192,7 +195,7 @@ static int dispatch(struct wmk_ingest *ingest, const struct wmk_relay_frame *fra
 	return wmk_error(-EPROTO, "a sender cannot send a message of type 0x%x", frame->type);
 }
 
-/* End the connection. Data that was processed before the error is acknowledged first. */
+/* End the connection. Data that was processed before the error is acknowledged before the connection ends. */
 static int fail(struct wmk_ingest *ingest, uint32_t number, int err)
 {
 	struct wmk_error_chain *chain = wmk_error_take();
@@ -205,8 +208,8 @@ static int fail(struct wmk_ingest *ingest, uint32_t number, int err)
 }
 
 /*
- * A packet that does not fit into the buffer is written as it arrives. 1: the header was processed. 0: the packet is
- * held in memory until it is complete, or its header has not arrived. -errno.
+ * If a packet does not fit into the buffer, each part of the packet is written when it arrives. 1: the header was
+ * processed. 0: the packet is held in memory until it is complete, or its header has not arrived. -errno.
  */
 static int begin_large_packet(struct wmk_ingest *ingest, struct wmk_relay_in *in)
 {
@@ -216,7 +219,9 @@ static int begin_large_packet(struct wmk_ingest *ingest, struct wmk_relay_in *in
 
 	if (got <= 0 || frame.type != WMK_RELAY_PACKET || frame.length <= WMK_RELAY_BUFFER)
 		return 0;
-	/* If the packet is held in memory, the header is decoded again with each part that arrives. */
+	/*
+	 * If the packet is collected in memory instead, the relay decodes the header again with each part that arrives.
+	 */
 	if (ingest->held == frame.number)
 		return 0;
 	got = check_order(ingest, &frame);
@@ -246,7 +251,10 @@ static int take_part(struct wmk_ingest *ingest, struct wmk_relay_in *in)
 	if (ingest->arriving.left)
 		return 0;
 	ingest->number = number;
-	/* A commit that ran while the packet arrived did not acknowledge the packet, so another commit is due. */
+	/*
+	 * A commit that ran before the last part of the packet arrived did not acknowledge the packet, so schedule
+	 * another commit.
+	 */
 	commit_later(ingest);
 	return 0;
 }

@@ -31,13 +31,17 @@ struct wmk_ingest_relay {
 
 struct wmk_ingest {
 	struct wmk_ingest_relay *relay;
-	/* The name in the certificate of the peer; HOST must equal the name. NULL: plain TCP on a loopback address. */
+	/*
+	 * The name in the certificate of the peer; the peer's HOST must be equal to this name. NULL: the peer uses
+	 * plain TCP from a loopback address.
+	 */
 	const char *peer;
 	const char *role;                    /* in the certificate: "sender", "viewer"; valid with `peer` */
 	void (*cut)(void *data);             /* called by another thread to end the connection; does not wait */
 	/*
-	 * Optional: called with an error that the relay sends to a sender, if its text differs from the previous error
-	 * of the host. Also called with the error of a connection that the relay refuses before a HELLO was accepted.
+	 * Optional. Called when the relay sends an error to a sender, if the text differs from the previous error of
+	 * the host. The callback is also called if the relay refuses a connection before it has accepted a HELLO
+	 * message.
 	 */
 	void (*report)(void *data, const char *text);
 	void *data;
@@ -52,10 +56,10 @@ struct wmk_ingest {
 	uint32_t number, acknowledged;       /* of the last processed message; of the last acknowledged message */
 	int64_t due_ms;                      /* when a commit is due; 0: there is no data to acknowledge */
 	bool followed;
-	/* The .live files that a viewer has locked (ingest_view.c). */
+	/* The .live files that a viewer has locked (see ingest_view.c). */
 	int *locked;
 	uint32_t n_locked, cap_locked;
-	/* A large packet that is written as it arrives (ingest_packet.c). */
+	/* A large packet that is written in parts (see ingest_packet.c). */
 	struct {
 		/* bytes of its records that have not arrived; 0: no large packet arrives */
 		uint64_t left;
@@ -66,22 +70,22 @@ struct wmk_ingest {
 	uint32_t held;                       /* number of a large packet that is held in memory until it is complete */
 };
 
-/* Append HELLO. The caller has set the members from `relay` to `data`. */
+/* Append HELLO. The caller must set the members from `relay` to `data` before this call. */
 void wmk_ingest_begin(struct wmk_ingest *ingest);
 /*
- * Process the received bytes: complete messages, and parts of a large packet. Commits when a commit is due. 0; -errno:
- * the connection must end when `out` is sent.
+ * Process the received bytes, which may contain complete messages and parts of a large packet. The function also
+ * commits if a commit is due. 0; -errno: the connection must end when `out` is sent.
  */
 int wmk_ingest_take(struct wmk_ingest *ingest, struct wmk_relay_in *in);
 /* ingest_answer.c: append ERROR with the current cause chain, and clear the chain. Returns `err`. */
 int wmk_ingest_refuse(struct wmk_ingest *ingest, uint32_t number, int err);
-/* Write all data to the disk and acknowledge it. 0; -errno as wmk_ingest_take(). */
+/* Write all received data to the disk, and acknowledge the data. 0; -errno as wmk_ingest_take(). */
 int wmk_ingest_commit(struct wmk_ingest *ingest);
-/* Append FOLLOWED if a live reader of the trace began or stopped to read. 0 or -errno. */
+/* Append the message FOLLOWED if a live reader has started or stopped reading the trace. 0 or -errno. */
 int wmk_ingest_report_followed(struct wmk_ingest *ingest);
 /*
- * The connection has ended. Synchronizes the trace, and releases it for another connection. The function does not free
- * `out`, because `out` may contain a last message to the peer.
+ * The connection has ended. Synchronizes the trace with the disk, and releases it for another connection. The function
+ * does not free `out`, because `out` may still contain a last message to the peer.
  */
 void wmk_ingest_end(struct wmk_ingest *ingest);
 

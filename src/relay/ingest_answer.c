@@ -29,8 +29,8 @@ static void send_error(struct wmk_ingest *ingest, uint32_t number, int err, bool
 	wmk_error_text(text, sizeof(text));
 	wmk_error_clear();
 	/*
-	 * A connection of a viewer has no host. Requests of viewers fail regularly, for instance after a file was
-	 * removed, so the relay reports only refused viewers.
+	 * The connection of a viewer has no host. Requests of viewers fail regularly, for instance after a file was
+	 * removed, so the relay reports only viewers that it refuses.
 	 */
 	if (ingest->host ? wmk_relay_host_set_error(ingest->relay->hosts, ingest->host, text) : refused) {
 		if (ingest->report)
@@ -77,8 +77,8 @@ int wmk_ingest_commit(struct wmk_ingest *ingest)
 	}
 	if (err < 0) {
 		/*
-		 * The kernel reports a failed write only once. So the relay closes the trace; the next open of the
-		 * trace reads the written data from the disk.
+		 * The kernel reports a write error only once. After a write error, the relay closes the trace. When the
+		 * trace is opened again, the relay reads the state of the files from the disk.
 		 */
 		wmk_ingest_send_error(ingest, ingest->number, err);
 		wmk_ingest_packet_cancel(ingest);

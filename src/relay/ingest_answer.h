@@ -9,10 +9,10 @@
 
 #include "relay/ingest.h"
 
-/* Append a message of this type. 0 or -errno with a cause chain. */
+/* Append a message of this type to the output of the connection. 0 or -errno with a cause chain. */
 int wmk_ingest_answer(struct wmk_ingest *ingest, uint16_t type, uint32_t number, const struct wmk_object *is,
 		      const void *object);
-/* Append ERROR with the current cause chain, and clear the chain. */
+/* Append the message ERROR with the current cause chain, and clear the chain. */
 void wmk_ingest_send_error(struct wmk_ingest *ingest, uint32_t number, int err);
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/testpoint.h"
 
 /*
- * Compare the packet with its stream, and check the quota. 1: write it, to *stream; 0: drop it; -errno.
+ * Compare the packet with the end of its stream, and check the quota of the host. 1: write it, to *stream; 0: drop it;
+ * -errno.
  */
 static int place(struct wmk_ingest *ingest, const struct wmk_relay_packet *is, struct wmk_ingest_stream **result)
 {
@@ -41,7 +42,7 @@ static int place(struct wmk_ingest *ingest, const struct wmk_relay_packet *is, s
 	return err < 0 ? err : 1;
 }
 
-/* The packet has been written: count it, and advance the end of the stream. */
+/* The packet has been written, so count the packet and advance the end of the stream. */
 static void written(struct wmk_ingest *ingest, struct wmk_ingest_stream *stream, const struct wmk_ctf_packet *packet)
 {
 	struct wmk_ingest_trace *trace = ingest->trace;
@@ -67,7 +68,10 @@ int wmk_ingest_packet(struct wmk_ingest *ingest, const struct wmk_relay_frame *f
 	const struct wmk_packet packet = {
 		.begin_ts = is.packet.begin_ts, .end_ts = is.packet.end_ts, .position = is.packet.ring_position,
 		.data = body + WMK_RELAY_PACKET_HEAD, .len = is.packet.content,
-		/* The packet header of the file replaces the headers of the message, which are at least as long. */
+		/*
+		 * The packet header of the file overwrites the headers of the message. The headers of the message are
+		 * at least as long as the packet header.
+		 */
 		.room = body + WMK_RELAY_PACKET_HEAD - WMK_CTF_PACKET_ROOM,
 	};
 

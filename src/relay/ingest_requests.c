@@ -133,7 +133,7 @@ static int request_trace(struct wmk_ingest *ingest, const struct wmk_relay_frame
 	return wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_trace_reply_object, &reply);
 }
 
-/* Map the number of a stream to the stream. */
+/* Map the stream's number to the stream. */
 static int number_stream(struct wmk_ingest *ingest, uint32_t number, struct wmk_ingest_stream *stream)
 {
 	struct wmk_ingest_stream **grown;
@@ -160,7 +160,7 @@ static void forget_stream(struct wmk_ingest *ingest, const struct wmk_ingest_str
 			ingest->streams[i] = NULL;
 }
 
-/* The sender does not have the packets before the packet `next`. */
+/* The sender no longer has the packets that precede the packet `next`. */
 static void add_gap(struct wmk_ingest *ingest, struct wmk_ingest_stream *stream, uint64_t next)
 {
 	char text[WMK_RELAY_MESSAGE_MAX + 1];
@@ -245,7 +245,7 @@ static int rotate(struct wmk_ingest *ingest, const struct wmk_relay_rotation *is
 	wmk_ingest_streams_close(trace);
 	if (trace->out->ops->chunk(trace->out) < is->chunk) {
 		err = trace->out->ops->rotate(trace->out, is->name, is->chunk);
-		/* The closed chunk stays in the host's count of bytes. */
+		/* The closed chunk remains in the byte count of the host. */
 		trace->counted = trace->out->ops->bytes(trace->out);
 	}
 	if (err < 0)
@@ -343,8 +343,8 @@ static int request_status(struct wmk_ingest *ingest, const struct wmk_relay_fram
 }
 
 /*
- * The relay reads the offset of the time namespace between `received_ns` and `sent_ns` of the reply. So the duration of
- * this read does not increase the uncertainty of the measurement.
+ * The relay reads the offset of the time namespace after taking the time `received_ns` and before taking the time
+ * `sent_ns`. The time for reading the namespace offset therefore does not increase the uncertainty of the measurement.
  */
 static int request_clock(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const void *request,
 			 struct wmk_arena *arena)
@@ -361,7 +361,7 @@ static int request_clock(struct wmk_ingest *ingest, const struct wmk_relay_frame
 	return wmk_ingest_answer(ingest, WMK_RELAY_REPLY, frame->number, &wmk_relay_times_object, &times);
 }
 
-/* What a request requires: a host or a trace. */
+/* What a request needs: nothing, a host, or a trace. */
 enum needs { NEEDS_NOTHING, NEEDS_HOST, NEEDS_TRACE };
 
 static const struct {

@@ -6,8 +6,8 @@
 #include "relay/ingest.h"
 
 /*
- * Run a request. An error of the request is sent as its answer, and the result is 0. -errno: the body cannot be
- * decoded, and the connection must end.
+ * Run a request. If the request fails, the error is sent as the reply, and the function returns 0. -errno: the body
+ * cannot be decoded, and the connection must end.
  */
 int wmk_ingest_request(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame,
 		       const struct wmk_request_type *type, const uint8_t *body);

@@ -68,7 +68,7 @@ static int stream_files(struct wmk_ingest_trace *trace, struct wmk_ingest_stream
 	struct wmk_ctf_packet last;
 	int found = trace->out->ops->stream_resume(trace->out, stream->name, &stream->limits, &stream->out, &last);
 
-	/* The host's count includes existing files. */
+	/* The host's byte count already includes files that existed before. */
 	trace->counted += trace->out->ops->bytes(trace->out) - before;
 	if (found == 1)
 		wmk_ingest_advance(&stream->end, &last, trace->byte_positions);
@@ -181,7 +181,7 @@ static void close_output(struct wmk_ingest_trace *trace)
 	trace->output = NULL;
 }
 
-/* The trace must not be in the list. */
+/* The caller must have removed the trace from the list. */
 static void trace_free(struct wmk_ingest_trace *trace)
 {
 	close_output(trace);
@@ -249,7 +249,7 @@ static struct wmk_ingest_trace *find(const struct wmk_ingest_traces *traces, con
 	return trace;
 }
 
-/* Make an entry that belongs to `owner`. The lock is held. */
+/* Create the entry of a trace, which belongs to `owner`. The lock is held. */
 static struct wmk_ingest_trace *add(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 				    const struct wmk_relay_trace *is)
 {
@@ -272,8 +272,8 @@ static struct wmk_ingest_trace *add(struct wmk_ingest_traces *traces, struct wmk
 }
 
 /*
- * Find or make the entry of a trace, and give the entry to `owner`. If another owner has the trace, the function ends
- * the connection of this other owner. NULL with a cause chain.
+ * Find or create the entry of a trace, and make `owner` its owner. If the trace has another owner, the function ends
+ * the connection of the other owner. NULL with a cause chain.
  */
 static struct wmk_ingest_trace *claim(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 				      const struct wmk_relay_trace *is, void *owner, void (*cut)(void *owner))
@@ -335,8 +335,8 @@ static int open_output(const struct wmk_ingest_traces *traces, struct wmk_ingest
 }
 
 /*
- * A trace that stayed open is continued if its directory still exists and has the same trace. In all other cases, the
- * function opens the output of the trace.
+ * A trace that is still open is continued if its directory still exists and contains the same trace. If a trace cannot
+ * be continued, the function opens the output of the trace.
  */
 static int open_or_continue(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace,
 			    const struct wmk_relay_trace *is)
@@ -393,7 +393,10 @@ void wmk_ingest_trace_leave(struct wmk_ingest_traces *traces, struct wmk_ingest_
 
 void wmk_ingest_trace_close(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace)
 {
-	/* The files are closed first, because the next connection may open the trace at once. */
+	/*
+	 * The files are closed before the entry is removed, because another connection may open the trace immediately
+	 * afterwards.
+	 */
 	close_output(trace);
 	pthread_mutex_lock(&traces->lock);
 	unlist(traces, trace);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ingest_trace.h - the open traces of a relay. A trace belongs to one connection at a time; when the connection breaks,
- * the trace stays open for the next one, so that live readers continue.
+ * ingest_trace.h - the open traces of a relay. A trace belongs to one connection at a time. When the connection breaks,
+ * the trace stays open for the next connection, so that live readers can continue.
  *
  *     ingest (one connection) ──open──► trace ──► output directory HOST/SESSION (consumer/output.h)
  *            │                            └── stream: the end that the relay has
  *            └──leave: the connection has ended; close: the trace has ended
  *
- * Only the connection that has the trace accesses its streams and its output.
+ * Only the connection that owns the trace accesses the trace's streams and output.
  */
 #ifndef WMK_RELAY_INGEST_TRACE_H
 #define WMK_RELAY_INGEST_TRACE_H
@@ -22,7 +22,7 @@
 #include "store/store.h"
 #include "wire/relay.h"
 
-/* The end of a stream: the last packet that the relay has. */
+/* The end of a stream, as given by the last packet on the relay. */
 struct wmk_ingest_end {
 	bool any;                      /* the stream has a packet */
 	uint64_t sequence;             /* of the next packet */
@@ -33,10 +33,10 @@ struct wmk_ingest_end {
 
 enum wmk_ingest_verdict { WMK_INGEST_WRITE, WMK_INGEST_DROP, WMK_INGEST_PART, WMK_INGEST_MISSING };
 
-/* Compare a packet with the end that the relay has, as docs/relay.md describes. */
+/* Compare a packet with the end of the stream on the relay, as docs/relay.md describes. */
 enum wmk_ingest_verdict wmk_ingest_compare(const struct wmk_ingest_end *end, const struct wmk_ctf_packet *packet,
 					   bool byte_positions);
-/* The packet has been written to the stream. */
+/* Advance the end of the stream after the packet has been written. */
 void wmk_ingest_advance(struct wmk_ingest_end *end, const struct wmk_ctf_packet *packet, bool byte_positions);
 
 struct wmk_ingest_stream {
@@ -80,34 +80,34 @@ struct wmk_ingest_traces {
 void wmk_ingest_traces_init(struct wmk_ingest_traces *traces, struct wmk_relay_hosts *hosts);
 /* Close all traces. No connection may exist. */
 void wmk_ingest_traces_free(struct wmk_ingest_traces *traces);
-/* Close traces that have had no connection for `ms` milliseconds. */
+/* Close all traces that have had no connection for `ms` milliseconds. */
 void wmk_ingest_traces_expire(struct wmk_ingest_traces *traces, int64_t ms);
 
 /*
- * Open a trace for `owner`. If another connection has the trace, the function ends the other connection and waits at
- * most 5 s for its end. -EBUSY: the other connection has not ended. -errno of wmk_output_ops.trace_open().
+ * Open a trace for `owner`. If another connection owns the trace, the function ends that connection and waits at most 5
+ * s until it has ended. -EBUSY: the other connection has not ended. -errno of wmk_output_ops.trace_open().
  */
 int wmk_ingest_trace_open(struct wmk_ingest_traces *traces, struct wmk_relay_host *host,
 			  const struct wmk_relay_trace *is, void *owner, void (*cut)(void *owner),
 			  struct wmk_ingest_trace **trace);
 /* The connection has ended. The trace stays open. `error`: the reason, or NULL. */
 void wmk_ingest_trace_leave(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace, const char *error);
-/* The trace has ended, or must be opened again before it is continued. */
+/* Close a trace that has ended, or that must be opened again before it can be continued. */
 void wmk_ingest_trace_close(struct wmk_ingest_traces *traces, struct wmk_ingest_trace *trace);
 
-/* Find an open stream by name. NULL: none. */
+/* Find an open stream of the trace by name. NULL: none. */
 struct wmk_ingest_stream *wmk_ingest_stream_find(const struct wmk_ingest_trace *trace, const char *name);
 /* Find or open a stream. -ENOENT: the stream does not exist, and `create` is false. */
 int wmk_ingest_stream_open(struct wmk_ingest_trace *trace, const struct wmk_relay_stream *is,
 			   struct wmk_ingest_stream **stream);
-/* Close one stream; close all streams. */
+/* wmk_ingest_stream_close() closes one stream; wmk_ingest_streams_close() closes all streams of the trace. */
 void wmk_ingest_stream_close(struct wmk_ingest_trace *trace, struct wmk_ingest_stream *stream);
 void wmk_ingest_streams_close(struct wmk_ingest_trace *trace);
-/* Add the growth of the trace's files to the count of the host. */
+/* Add the growth of the trace's files to the byte count of the host. */
 void wmk_ingest_trace_count(struct wmk_ingest_trace *trace);
-/* Write all data to the disk. -errno: data may be lost. */
+/* Write all data of the trace to the disk. -errno: data may be lost. */
 int wmk_ingest_trace_sync(struct wmk_ingest_trace *trace);
-/* Store a later epoch. The data of earlier epochs must be on the disk. */
+/* Store a later epoch. The data of earlier epochs must already be on the disk. */
 int wmk_ingest_trace_raise(struct wmk_ingest_trace *trace, uint32_t epoch);
 
 #endif

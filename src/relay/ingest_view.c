@@ -37,7 +37,10 @@ static int check_access(const struct wmk_ingest *ingest, const char *host)
 
 /* ── lists ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The identity of a file: inode and time of birth. A new file may have the inode of a removed one. */
+/*
+ * Return the identity of a file: the inode number and the creation time. The inode number alone is not sufficient,
+ * because a new file may reuse the inode of a removed file.
+ */
 static uint64_t number_of(int dir, const char *name)
 {
 	struct statx st;
@@ -76,7 +79,7 @@ static struct wmk_relay_view_file *add(struct view_walk *walk, const struct stat
 	return file;
 }
 
-/* Lock `.live` until the connection ends, so that the sender of the trace flushes soon. Takes over the descriptor. */
+/* Lock `.live` until the connection ends, so that the sender of the trace flushes early. Takes over the descriptor. */
 static void lock_live(struct wmk_ingest *ingest, int live)
 {
 	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
@@ -85,7 +88,7 @@ static void lock_live(struct wmk_ingest *ingest, int live)
 
 	for (uint32_t i = 0; i < ingest->n_locked; i++) {
 		if (fstat(ingest->locked[i], &other) < 0 || !other.st_nlink) {
-			/* The file was removed, because its trace has ended. */
+			/* The file `.live` was removed, because its trace has ended. */
 			close(ingest->locked[i]);
 			ingest->locked[i--] = ingest->locked[--ingest->n_locked];
 		} else if (fstat(live, &st) == 0 && other.st_ino == st.st_ino && other.st_dev == st.st_dev) {
@@ -101,7 +104,7 @@ static void lock_live(struct wmk_ingest *ingest, int live)
 		locked[ingest->n_locked++] = live;
 }
 
-/* Read the state of a trace before listing its files. */
+/* Read the state of a trace before the files of the trace are listed. */
 static void list_state(struct view_walk *walk, int dir, struct wmk_relay_view_file *file)
 {
 	struct wmk_store_low_water water;
@@ -121,7 +124,10 @@ static void list_state(struct view_walk *walk, int dir, struct wmk_relay_view_fi
 		close(live);
 }
 
-/* The end of the last packet in the index of a stream. A packet after this position may be incomplete. */
+/*
+ * Return the end of the last packet in the index of a stream. In the stream file, a packet after the last indexed
+ * packet may be incomplete.
+ */
 static uint64_t whole_packets(int dir, const char *name, uint64_t size)
 {
 	char index[sizeof("index/.idx") + NAME_MAX];
@@ -167,7 +173,10 @@ static int list_one(struct view_walk *walk, int dir, bool is_written, const char
 			file->size = whole_packets(dir, name, file->size);
 		return file ? 0 : wmk_error_number();
 	}
-	/* An index may describe packets beyond the listed size. So list indexes only when the trace has ended. */
+	/*
+	 * While a trace is written, its index may describe packets that are beyond the listed size of the stream.
+	 * Therefore list the indexes only when the trace has ended.
+	 */
 	if (depth == DEPTH_MAX || (is_written && strcmp(name, "index") == 0))
 		return 0;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -291,7 +300,7 @@ int wmk_ingest_view_read(struct wmk_ingest *ingest, const struct wmk_relay_frame
 	const char *host = is->host, *path = is->path;
 	int err, fd;
 
-	/* In a list of the root, a path begins with the host. */
+	/* In a list of the root directory, each path begins with the name of the host. */
 	if (!host[0]) {
 		snprintf(first, sizeof(first), "%.*s", (int)strcspn(path, "/"), path);
 		host = first;

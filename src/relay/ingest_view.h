@@ -13,7 +13,7 @@ int wmk_ingest_view_list(struct wmk_ingest *ingest, const struct wmk_relay_frame
 			 struct wmk_arena *arena);
 int wmk_ingest_view_read(struct wmk_ingest *ingest, const struct wmk_relay_frame *frame, const void *request,
 			 struct wmk_arena *arena);
-/* Unlock all `.live`: the connection ends. */
+/* Unlock all `.live` files, because the connection ends. */
 void wmk_ingest_view_end(struct wmk_ingest *ingest);
 
 #endif

@@ -71,7 +71,7 @@ void wmk_relay_out_free(struct wmk_relay_out *out)
 
 /* ── input ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The size that the buffer should have for the current message: at most twice the number of received bytes. */
+/* Return the required buffer size for the current message: at most twice the number of received bytes. */
 static size_t wanted(const struct wmk_relay_in *in)
 {
 	size_t want = WMK_RELAY_BUFFER;

@@ -51,7 +51,7 @@ bool wmk_mirror_is_url(const char *text)
 	return strncmp(text, "tls://", 6) == 0 || strncmp(text, "tcp://", 6) == 0;
 }
 
-/* End the part at the next '/'. Returns the next part; "" if the part is the last one. */
+/* Terminate a part of the path at the next '/'. Returns the next part of the path, or "" if there is no next part. */
 static char *cut_part(char *part)
 {
 	char *next = part + strcspn(part, "/");
@@ -139,7 +139,7 @@ static int begin_call(struct wmk_mirror *mirror)
 
 /* ── the directory ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Run in a separate process: remove the directory when the viewer closes the pipe or ends in any way. */
+/* Runs in a separate process: remove the directory when the viewer closes the pipe or exits in any way. */
 static void wait_and_remove(const char *path, int alive)
 {
 	sigset_t all;
@@ -147,7 +147,7 @@ static void wait_and_remove(const char *path, int alive)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* Do not keep other pipes or files of the viewer open. */
+	/* Close all other pipes and files that this process has inherited from the viewer. */
 	dup2(alive, 0);
 	close_range(1, ~0u, 0);
 	while (read(0, &byte, 1) < 0 && errno == EINTR)

@@ -7,8 +7,8 @@
  *     tls://RELAY[:PORT]                     all hosts that the certificate allows
  *     tcp://RELAY[:PORT]...                  RELAY is a loopback address
  *
- * The directory has mode 0700. A separate process removes the directory when the mirror is closed or the process of the
- * mirror ends, even by SIGKILL.
+ * The directory has mode 0700. A separate process removes the directory when the mirror is closed, or when the mirror's
+ * process ends, even by SIGKILL.
  */
 #ifndef WMK_RELAY_MIRROR_H
 #define WMK_RELAY_MIRROR_H
@@ -20,8 +20,8 @@ struct wmk_mirror;
 /* True if the text begins with tls:// or tcp://. */
 bool wmk_mirror_is_url(const char *text);
 /*
- * Connect and copy the session. `follow`: start a thread that renews the copy until the mirror is closed. 0; -EINVAL:
- * invalid URL; -errno. All errors have a cause chain.
+ * Connect and copy the session. If `follow` is true, start a thread that updates the copy until the mirror is closed.
+ * 0; -EINVAL: invalid URL; -errno. All errors are returned with a cause chain.
  */
 int wmk_mirror_open(const char *url, bool follow, struct wmk_mirror **mirror);
 const char *wmk_mirror_path(const struct wmk_mirror *mirror);

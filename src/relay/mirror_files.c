@@ -23,7 +23,7 @@
 #define NEW_DIRECTORY ".directory-new"
 #define NONE UINT32_MAX
 
-/* A file or directory of the copy. */
+/* A file or a directory of the copy. */
 struct wmk_mirror_file {
 	char *path;
 	uint64_t number;                     /* identity at the relay: inode and time of birth */
@@ -35,7 +35,10 @@ struct wmk_mirror_file {
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The relay lists files in nearly the same order each time. So a search begins after the file that was found last. */
+/*
+ * The relay lists the files in nearly the same order each time. A search therefore starts after the file that the
+ * previous search found.
+ */
 static uint32_t find_number(struct wmk_mirror_files *files, uint64_t number)
 {
 	for (uint32_t i = 0; i < files->n; i++) {
@@ -104,7 +107,9 @@ static void unlock(struct wmk_mirror_files *files, struct wmk_mirror_file *direc
 	directory->lock = -1;
 }
 
-/* Remove a file of the copy. The order of the other files stays. */
+/*
+ * Remove a file of the copy from the disk and from the list. The order of the other files in the list does not change.
+ */
 static void drop(struct wmk_mirror_files *files, uint32_t at)
 {
 	struct wmk_mirror_file *file = &files->files[at];
@@ -117,7 +122,7 @@ static void drop(struct wmk_mirror_files *files, uint32_t at)
 	memmove(file, file + 1, (--files->n - at) * sizeof(*file));
 }
 
-/* Move a file, or a directory with the files below it. */
+/* Move a file, or a directory with all files below it. */
 static int move(struct wmk_mirror_files *files, uint32_t at, const char *path)
 {
 	struct wmk_mirror_file *moved = &files->files[at];
@@ -145,7 +150,7 @@ static int move(struct wmk_mirror_files *files, uint32_t at, const char *path)
 	return 0;
 }
 
-/* Remove a file at this path, or move a directory aside, to make the path free. */
+/* Make the path unused: remove a file at this path, or move a directory at this path to another name. */
 static int vacate(struct wmk_mirror_files *files, const char *path)
 {
 	const uint32_t at = find_path(files, path, strlen(path));
@@ -163,7 +168,10 @@ static int vacate(struct wmk_mirror_files *files, const char *path)
 
 /* ── copy bytes ──────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Read a part of a file into the buffer. Returns the number of bytes; -ESTALE: the file was moved; -errno. */
+/*
+ * Read a part of a file at the relay into the buffer. Returns the number of bytes; -ESTALE if the file was moved at the
+ * relay; or -errno.
+ */
 static long read_part(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 		      const struct wmk_relay_view_file *is, uint64_t offset, uint64_t length)
 {
@@ -199,7 +207,7 @@ static int write_all(int fd, const char *bytes, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Copy or cut `file`, so that it has `is->size` bytes. */
+/* Copy more bytes of `file`, or truncate `file`, so that its size is `is->size`. */
 static int copy_stream(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 		       const struct wmk_relay_view_file *is, struct wmk_mirror_file *file)
 {
@@ -227,8 +235,8 @@ static int copy_stream(struct wmk_mirror_files *files, struct wmk_relay_call *ca
 }
 
 /*
- * Copy the metadata up to its current end. Collect the new metadata and write it in one step, so that readers see only
- * complete declarations.
+ * Copy the metadata up to the current end of the file. Collect the new metadata and write it with one system call, so
+ * that readers see only complete declarations.
  */
 static int copy_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 			 const struct wmk_relay_view_file *is, struct wmk_mirror_file *file, int fd)
@@ -269,7 +277,10 @@ static int grow_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *
 	return err;
 }
 
-/* Create a metadata file. A rename makes the file visible to readers only when the file is complete and locked. */
+/*
+ * Create a metadata file. The final name is set by a rename, so that readers see the file only when it is complete and
+ * locked.
+ */
 static int new_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 			const struct wmk_relay_view_file *is)
 {
@@ -310,8 +321,8 @@ static int new_metadata(struct wmk_mirror_files *files, struct wmk_relay_call *c
 }
 
 /*
- * Create a directory. During a rotation, a live reader waits for the writer if it finds `.live` in the new directory of
- * a trace. unlock() removes `.live` if the trace has no writer.
+ * Create a directory. If a live reader finds `.live` in the new directory of a trace during a rotation, the reader
+ * waits for the writer. unlock() removes `.live` if the trace has no writer.
  */
 static int new_directory(const struct wmk_mirror_files *files, const char *path)
 {
@@ -349,7 +360,7 @@ static int new_file(struct wmk_mirror_files *files, struct wmk_relay_call *call,
 
 /* ── a list ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Check that the first entry is the session, and that no path leaves its directory. */
+/* Check that the first entry is the session directory, and that no path leads out of this directory. */
 static int check_list(const struct wmk_list *list)
 {
 	const struct wmk_relay_view_file *is = list->items;
@@ -366,7 +377,10 @@ static int check_list(const struct wmk_list *list)
 	return 0;
 }
 
-/* Mark the files that the list has. True: a known directory is missing, so the relay may be moving it. */
+/*
+ * Mark the files of the copy that the relay's list contains. Returns true if a known directory is missing in the list,
+ * because the relay may be moving the directory.
+ */
 static bool mark(struct wmk_mirror_files *files, const struct wmk_list *list)
 {
 	const struct wmk_relay_view_file *is = list->items;
@@ -398,8 +412,8 @@ static int grow_known(struct wmk_mirror_files *files, struct wmk_relay_call *cal
 		if (at == NONE)
 			continue;
 		/*
-		 * Metadata may have grown since the list. While a trace is written, read its metadata in each pass,
-		 * because new streams may need new declarations.
+		 * The metadata may have grown since the relay made the list. While a trace is written, read its
+		 * metadata in each pass, because new streams may need new declarations.
 		 */
 		if (!metadata)
 			err = copy_stream(files, call, &is[i], &files->files[at]);
@@ -419,7 +433,7 @@ static int move_known(struct wmk_mirror_files *files, const struct wmk_list *lis
 		uint32_t at = find_number(files, is[i].number);
 
 		if (at == NONE) {
-			/* Create a new directory first: known files may move into it. */
+			/* Create new directories first, because known files may move into these directories. */
 			if (is[i].is_directory)
 				err = new_file(files, NULL, &is[i]);
 			continue;
@@ -469,7 +483,7 @@ static void write_water(struct wmk_mirror_files *files, const struct wmk_relay_v
 		close(fd);
 }
 
-/* Update low-water times and locks. Call this after all files were copied. */
+/* Update low-water times and locks. Call this after all files have been copied. */
 static void renew_states(struct wmk_mirror_files *files, const struct wmk_list *list)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

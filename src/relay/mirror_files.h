@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mirror_files.h - the copied files of a session. A reader, also a live one (read/live.h), reads the copy as it would
- * read the directory of the relay. The copy includes growing files, directories that a rotation moves, the lock of a
- * writer on the metadata, and low-water times.
+ * mirror_files.h - the copied files of a session. A reader reads the copy in the same way as the directory of the
+ * relay. A live reader (read/live.h) can also read the copy like the directory of the relay. The copy reproduces
+ * growing files, directories that a rotation moves, the writer's lock on the metadata, and low-water times.
  *
  *     list of the relay ──► known files grow ──► directories move ──► new files ──► low-water times, locks
  *
- * Metadata is copied after the list and before streams. So the copied metadata declares all records within the listed
- * sizes of streams.
+ * The mirror copies the metadata after the relay has listed the files, and before it copies the streams. The copied
+ * metadata therefore declares all records within the listed sizes of the streams.
  */
 #ifndef WMK_RELAY_MIRROR_FILES_H
 #define WMK_RELAY_MIRROR_FILES_H
@@ -33,7 +33,7 @@ struct wmk_mirror_files {
  * again; -errno with a cause chain.
  */
 int wmk_mirror_files_renew(struct wmk_mirror_files *files, struct wmk_relay_call *call);
-/* Unlock all traces, as if they had ended, so that a live reader ends. */
+/* Unlock all traces, as if their writers had finished, so that a live reader stops. */
 void wmk_mirror_files_release(struct wmk_mirror_files *files);
 void wmk_mirror_files_free(struct wmk_mirror_files *files);
 

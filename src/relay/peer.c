@@ -33,7 +33,7 @@ struct wmk_relay_peer {
 	struct wmk_ingest ingest;
 };
 
-/* End a connection from another thread: its next read returns the end of the stream. */
+/* End a connection from another thread. The next read of the connection returns the end of the stream. */
 static void cut(void *data)
 {
 	const struct wmk_relay_peer *peer = data;
@@ -41,7 +41,7 @@ static void cut(void *data)
 	shutdown(peer->socket, SHUT_RDWR);
 }
 
-/* Log an error of the connection with the address of the peer and the name in its certificate. */
+/* Log an error of the connection, together with the address of the peer and the name in the peer's certificate. */
 static void report(void *data, const char *text)
 {
 	const struct wmk_relay_peer *peer = data;
@@ -64,7 +64,7 @@ static void store_address(struct wmk_relay_peer *peer)
 		strcpy(peer->address, "unknown address");
 }
 
-/* Wait for input, or for room for output. 1: ready; 0: timeout. */
+/* Wait for input, or for space to send output. 1: ready; 0: timeout. */
 static int await(const struct wmk_relay_peer *peer, short events, int64_t timeout_ms)
 {
 	struct pollfd poller = { .fd = peer->socket, .events = events };
@@ -73,7 +73,7 @@ static int await(const struct wmk_relay_peer *peer, short events, int64_t timeou
 	return n < 0 && errno != EINTR ? -errno : n > 0;
 }
 
-/* Send the queued messages, for a limited time. */
+/* Send the queued messages within a limited time. */
 static void send_last(struct wmk_relay_peer *peer)
 {
 	const int64_t end = wmk_relay_now_ms() + LAST_MS;
@@ -84,7 +84,8 @@ static void send_last(struct wmk_relay_peer *peer)
 	if (sent < 0)
 		wmk_error_clear();
 	/*
-	 * The peer may still send. Read these bytes, because unread bytes would make close() discard the last message.
+	 * The peer may still send. Read and discard the remaining input, because unread bytes would make close()
+	 * discard the last message.
 	 */
 	shutdown(peer->socket, SHUT_WR);
 	peer->in.len = peer->in.next = 0;
@@ -100,7 +101,7 @@ static void send_last(struct wmk_relay_peer *peer)
 	wmk_error_clear();
 }
 
-/* The TLS handshake, if the address uses TLS, then the check of the certificate. */
+/* Do the TLS handshake if the address uses TLS, and then check the certificate. */
 static int shake_hands(struct wmk_relay_peer *peer, int64_t end)
 {
 	int err;
@@ -137,8 +138,8 @@ static int process(struct wmk_relay_peer *peer)
 }
 
 /*
- * Do the periodic work that is due: commit, verify the peer's certificate after certificates have changed, and report
- * live readers.
+ * Do the periodic work that is due: commit, verify the peer's certificate again after certificate files have changed,
+ * and report live readers.
  */
 static int do_due(struct wmk_relay_peer *peer, int64_t *look)
 {
@@ -174,7 +175,7 @@ static int receive(struct wmk_relay_peer *peer)
 	return got;
 }
 
-/* Wait for input, for room for output if messages are `queued`, or for the next periodic work. */
+/* Wait for input, for space to send output if messages are `queued`, or until the next periodic work is due. */
 static int await_next(struct wmk_relay_peer *peer, bool queued, int64_t look)
 {
 	const int64_t due = peer->ingest.due_ms ? peer->ingest.due_ms : look;
@@ -190,7 +191,7 @@ static int await_next(struct wmk_relay_peer *peer, bool queued, int64_t look)
 	return err;
 }
 
-/* Serve the connection until it has to end. */
+/* Serve the connection until the connection has to end. */
 static int serve(struct wmk_relay_peer *peer)
 {
 	const int64_t hello = wmk_relay_now_ms() + WMK_PEER_HELLO_MS;
@@ -234,7 +235,7 @@ static void leave(struct wmk_relay_peer *peer)
 		at = &(*at)->next;
 	*at = peer->next;
 	pthread_mutex_unlock(&peers->lock);
-	/* No other thread uses the socket now: the peer is in no list, and does not own the trace. */
+	/* From here, no other thread uses the socket, because the peer is not in a list and does not own the trace. */
 	wmk_link_close(peer->link);
 	wmk_relay_out_free(&peer->ingest.out);
 	wmk_relay_in_free(&peer->in);

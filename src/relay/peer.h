@@ -2,7 +2,7 @@
 /*
  * peer.h - a connection of the relay, in a thread of its own: link, messages, ingest, and the times of its commits.
  *
- * The thread needs at most 256 kB, and memory for a message that must be held completely (docs/relay.md).
+ * The thread needs at most 256 kB, plus the memory of a message that must be held completely (docs/relay.md).
  */
 #ifndef WMK_RELAY_PEER_H
 #define WMK_RELAY_PEER_H
@@ -16,7 +16,7 @@
 
 #define WMK_PEER_HELLO_MS 5000       /* for the TLS handshake and HELLO */
 
-/* State that the connections of a server share. */
+/* The state that all connections of a server share. */
 struct wmk_peers {
 	struct wmk_ingest_relay relay;
 	struct wmk_tls *tls;                 /* NULL: none */
@@ -29,9 +29,9 @@ struct wmk_peers {
 	_Atomic unsigned certificates;
 };
 
-/* Start the thread of a connected socket. The thread owns the socket. -errno: the socket is closed. */
+/* Start a thread for a connected socket. The thread owns the socket. -errno: the socket is closed. */
 int wmk_peer_start(struct wmk_peers *peers, int socket, bool tls);
-/* End all connections and wait until their threads have ended. */
+/* End all connections, and wait until the threads of the connections have ended. */
 void wmk_peers_end(struct wmk_peers *peers);
 
 #endif

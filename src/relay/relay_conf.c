@@ -61,7 +61,7 @@ static int unknown(const char *name)
 	return wmk_errorx(-EINVAL, "unknown limit '%.40s'%s%s", name, names[0] ? "; did you mean: " : "", names);
 }
 
-/* Find or make the entry of a host. NULL with a cause chain. */
+/* Find or create the entry of a host. NULL with a cause chain. */
 static struct wmk_relay_conf_host *host_of(struct wmk_relay_conf *conf, const char *name)
 {
 	struct wmk_relay_conf_host *grown;

@@ -10,7 +10,7 @@
  *     disk-reserve = 256M            of the file system, which stays free
  *     view ann = web1,web2           the hosts that the viewer "ann" may view; * (the default): all
  *
- * waymark-relayd(8) describes the names. A text after '#' is a comment.
+ * waymark-relayd(8) describes the names. Text after '#' is a comment.
  */
 #ifndef WMK_RELAY_RELAY_CONF_H
 #define WMK_RELAY_RELAY_CONF_H
@@ -29,7 +29,7 @@ struct wmk_relay_conf_host {
 	char name[WMK_RELAY_HOST_MAX + 1];
 	uint64_t max_bytes, max_connections, max_rate;       /* UINT64_MAX: the limit for each host applies */
 };
-/* A line with `view`. A later line replaces an earlier one with the same name. */
+/* A line with `view`. A later line replaces an earlier line with the same name. */
 struct wmk_relay_conf_view {
 	char name[WMK_RELAY_HOST_MAX + 1];
 	char hosts[WMK_RELAY_CONF_LINE + 1];     /* "*", or names with commas between and around them */
@@ -42,7 +42,7 @@ struct wmk_relay_conf {
 	size_t n_views;
 };
 
-/* The limits that apply without a file. */
+/* Set the limits that apply if there is no file. */
 void wmk_relay_conf_default(struct wmk_relay_conf *conf);
 /* Parse `text`. `path` is for messages. 0, or -errno with a cause chain that contains the line number. */
 int wmk_relay_conf_parse(const char *path, const char *text, size_t len, struct wmk_relay_conf *conf);
@@ -50,7 +50,7 @@ int wmk_relay_conf_parse(const char *path, const char *text, size_t len, struct 
 int wmk_relay_conf_read(const char *path, struct wmk_relay_conf *conf);
 /* The limits of a host. */
 struct wmk_relay_conf_host wmk_relay_conf_of(const struct wmk_relay_conf *conf, const char *host);
-/* Whether the peer with this name and role in its certificate may view the traces of `host`. */
+/* True if the peer with this name and role in its certificate may view the traces of `host`. */
 bool wmk_relay_conf_may_view(const struct wmk_relay_conf *conf, const char *name, const char *role, const char *host);
 void wmk_relay_conf_free(struct wmk_relay_conf *conf);
 

@@ -6,7 +6,8 @@
 #include "relay/ingest.h"
 
 /*
- * The status of all hosts. A peer with a certificate gets the status of its own host. 0 or -errno with a cause chain.
+ * The status of all hosts. If the peer has a certificate, the status contains only the peer's own host. 0 or -errno
+ * with a cause chain.
  */
 int wmk_relay_status_collect(const struct wmk_ingest *ingest, struct wmk_arena *arena,
 			     struct wmk_relay_status *status);

@@ -172,7 +172,10 @@ uint16_t wmk_relay_server_port(const struct wmk_relay_server *server, size_t i)
 
 static void set_option(int fd, int level, int option, int value)
 {
-	/* An error of setsockopt() is ignored: without the option, the relay only detects a broken connection later. */
+	/*
+	 * An error of setsockopt() is ignored, because the relay without the option only detects a broken connection
+	 * later.
+	 */
 	setsockopt(fd, level, option, &value, sizeof(value));
 }
 
@@ -186,8 +189,8 @@ static void watch_network(int fd)
 }
 
 /*
- * Send an error without waiting, then close the connection. On a TLS connection, the function sends no error, so the
- * peer only receives the end of the connection.
+ * Send an error without waiting, then close the connection. On a TLS connection, the function sends no error message,
+ * so the peer receives only the end of the connection.
  */
 static void refuse(int fd, bool tls, const char *text)
 {
@@ -219,7 +222,7 @@ static void accept_one(struct wmk_relay_server *server, const struct listener *l
 		snprintf(text, sizeof(text), "the relay waits for the HELLO of %u connections, its limit; try again",
 			 server->peers.n_greeting);
 	pthread_mutex_unlock(&server->peers.lock);
-	/* Log the first of several refusals only. */
+	/* If several connections are refused in a row, log only the first refusal. */
 	if (text[0] && !server->refuses && server->is.log)
 		server->is.log(text);
 	server->refuses = text[0];

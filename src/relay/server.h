@@ -4,7 +4,7 @@
  *
  *     accept ──► thread: link ──► messages ──► ingest ──► files
  *
- * Plain TCP on loopback addresses; TLS on all others (net/tls.h).
+ * The server uses plain TCP on loopback addresses, and TLS on all other addresses (net/tls.h).
  */
 #ifndef WMK_RELAY_SERVER_H
 #define WMK_RELAY_SERVER_H
@@ -30,14 +30,17 @@ struct wmk_relay_server_options {
 
 struct sockaddr;
 #define WMK_RELAY_ADDRESS_MAX 64u
-/* Split ADDR:PORT; the brackets of an IPv6 address are removed. 0 or -EINVAL without a cause chain. */
+/*
+ * Split ADDR:PORT into address and port; the brackets of an IPv6 address are removed. 0 or -EINVAL without a cause
+ * chain.
+ */
 int wmk_relay_address_split(const char *text, char address[WMK_RELAY_ADDRESS_MAX], const char **port);
 bool wmk_relay_address_is_loopback(const struct sockaddr *address);
 
 struct wmk_relay_server;
 /* Listen on all addresses. -EACCES: an address needs certificates. -EADDRINUSE, -errno with a cause chain. */
 int wmk_relay_server_open(const struct wmk_relay_server_options *options, struct wmk_relay_server **server);
-/* The port of the address with index `i`. */
+/* Return the port of the listening address with index `i`. */
 uint16_t wmk_relay_server_port(const struct wmk_relay_server *server, size_t i);
 /* Serve until wmk_relay_server_stop(). 0 or -errno. */
 int wmk_relay_server_run(struct wmk_relay_server *server);

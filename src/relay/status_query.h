@@ -8,8 +8,9 @@
 #define WMK_RELAY_STATUS_DEFAULT "127.0.0.1:5850"
 
 /*
- * `at`: ADDR:PORT, a numeric loopback address. The status is in the arena, which the caller frees. -ECONNREFUSED: no
- * relay listens at this address. Other -errno with a cause chain, which contains the error of a relay that refuses.
+ * `at` is ADDR:PORT with a numeric loopback address. The status is allocated in the arena, which the caller frees.
+ * -ECONNREFUSED: no relay listens at this address. Other errors are -errno with a cause chain; if the relay refuses the
+ * request, the chain contains the relay's error message.
  */
 int wmk_relay_status_query(const char *at, struct wmk_arena *arena, struct wmk_relay_status *status);
 

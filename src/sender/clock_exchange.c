@@ -54,7 +54,10 @@ bool wmk_clock_exchange_compute(const struct wmk_clock_readings *before, const s
 		return false;
 	snprintf(made->relay, sizeof(made->relay), "%s", times->uuid);
 	for (unsigned i = 0; i < WMK_CLOCK_KINDS; i++) {
-		/* A decreasing counter differs between CPUs, and is not the clock of a trace. */
+		/*
+		 * If a counter decreases between two readings, it differs between CPUs, and no trace uses it as its
+		 * clock.
+		 */
 		if (after->of[i] < before->of[i])
 			continue;
 		made->of[i] = (struct wmk_clock_point){
@@ -71,7 +74,7 @@ bool wmk_clock_exchange_compute(const struct wmk_clock_readings *before, const s
 
 /*
  * read_before() reads CLOCK_MONOTONIC before the trace clocks, and read_after() reads CLOCK_MONOTONIC after the trace
- * clocks. So the readings of CLOCK_MONOTONIC enclose the request and all readings of the trace clocks.
+ * clocks. Therefore, all readings of the trace clocks, and the request, lie between two readings of CLOCK_MONOTONIC.
  */
 static void read_before(const struct wmk_clock_exchange *exchange, struct wmk_clock_readings *made)
 {
@@ -110,9 +113,7 @@ static int measure(struct wmk_clock_exchange *exchange, struct wmk_clock_measure
 	return err < 0 ? err : found;
 }
 
-/*
- * Measurements of another relay, or from before a restart of the relay's machine, are useless, so keep() discards them.
- */
+/* keep() discards measurements that belong to another relay, or to the time before a restart of the relay's machine. */
 static void keep(struct wmk_clock_exchange *exchange, const struct wmk_clock_measurement *made)
 {
 	if (exchange->n && strcmp(exchange->kept[(exchange->n - 1) % KEPT].relay, made->relay) != 0)
@@ -128,7 +129,7 @@ static int attempt(struct wmk_clock_exchange *exchange, struct wmk_clock_measure
 	if (err == 0)
 		err = measure(exchange, made);
 	if (err < 0) {
-		/* The connections of the traces report the errors of the relay. */
+		/* No report is needed here, because the connections of the traces report the errors of the relay. */
 		wmk_error_clear();
 		wmk_relay_link_close(exchange->link);
 		exchange->link = NULL;

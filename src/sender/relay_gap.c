@@ -27,7 +27,7 @@ int wmk_relay_gap_in_chunks(struct wmk_relay_link *link, const char *session, ui
 	const time_t now = time(NULL);
 	int err;
 
-	/* The spool does not have the name of this chunk any more. */
+	/* The spool no longer contains the name of this chunk, so make a new name. */
 	wmk_chunk_name_format(name, now, now, open);
 	wmk_relay_link_set_epoch(link, wmk_relay_link_epoch(link) + 1);
 	err = wmk_relay_link_request(link, WMK_RELAY_ROTATE, &rotation, NULL);

@@ -49,7 +49,7 @@ struct wmk_relay_link {
 
 /* ── bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Wait up to SLICE_MS until the socket is ready. since: time of the last transferred byte. */
+/* Wait up to SLICE_MS until poll() reports the socket as ready. since: time of the last transferred byte. */
 static int wait_link(struct wmk_relay_link *link, short events, uint64_t since, uint64_t limit_ns)
 {
 	struct pollfd fd = { .fd = wmk_link_socket(link->link), .events = events };
@@ -74,12 +74,18 @@ static int write_all(struct wmk_relay_link *link, const void *bytes, size_t len)
 		if (n == -EAGAIN) {
 			const short events = wmk_link_events(link->link);
 
-			/* The relay stops reading if the sender does not read its acknowledgements. */
+			/*
+			 * Receive acknowledgements while sending, because the relay stops reading if the sender does
+			 * not read the acknowledgements.
+			 */
 			err = wmk_relay_link_receive(link);
 			if (err >= 0)
 				err = wait_link(link, (short)(events | POLLIN), since, WAIT_NS);
 		} else if (n < 0) {
-			/* The relay may have sent the reason before it closed the connection. */
+			/*
+			 * Read what the relay has sent, because the relay may have sent the reason before it closed the
+			 * connection.
+			 */
 			struct wmk_error_chain *cause = wmk_error_take();
 
 			err = wmk_relay_link_receive(link);
@@ -101,8 +107,8 @@ static int write_all(struct wmk_relay_link *link, const void *bytes, size_t len)
 }
 
 /*
- * Read until `len` bytes are in link->in. The buffer grows with the received bytes. Returns 0, or -EAGAIN without a
- * cause chain if fewer bytes have arrived.
+ * Receive bytes until link->in has at least `len` bytes. The buffer grows with the number of received bytes. Returns 0,
+ * or -EAGAIN without a cause chain if not enough bytes have arrived.
  */
 static int fill(struct wmk_relay_link *link, size_t len)
 {
@@ -155,7 +161,7 @@ static int take_followed(struct wmk_relay_link *link, const uint8_t *body, uint3
 	return err;
 }
 
-/* The reply to a request stays in link->body until wmk_relay_link_request() decodes it. */
+/* The reply to a request is stored in link->body until wmk_relay_link_request() decodes the reply. */
 static int take_answer(struct wmk_relay_link *link, const struct wmk_relay_frame *frame, const uint8_t *body)
 {
 	free(link->body);
@@ -181,7 +187,7 @@ static int handle(struct wmk_relay_link *link, const struct wmk_relay_frame *fra
 	case WMK_RELAY_REPLY:
 		return take_answer(link, frame, body);
 	case WMK_RELAY_ERROR:
-		/* An error that answers a request leaves the connection usable. */
+		/* If the relay answers a request with an error, the connection remains usable. */
 		return frame->number && frame->number == link->answered ? take_answer(link, frame, body)
 									: relay_error(body, frame->length);
 	default:
@@ -346,7 +352,7 @@ static int connect_one(struct wmk_relay_link *link, const struct addrinfo *to, u
 	return fd;
 }
 
-/* If the network fails, the kernel closes the connection within 30 s, also while the sender is idle. */
+/* If the network fails, the kernel closes the connection within 30 s, even while the sender is idle. */
 static void keep_alive(int fd)
 {
 	const int yes = 1, seconds = 10, probes = 2;
@@ -381,7 +387,7 @@ static int dial(struct wmk_relay_link *link, const struct wmk_relay_url *url)
 	return fd;
 }
 
-/* Read the certificate of this machine. The name in the certificate is the HOST. */
+/* Read the certificate file of this machine. The name in the certificate is the HOST. */
 static int open_tls(struct wmk_relay_link *link)
 {
 	char path[PATH_MAX];

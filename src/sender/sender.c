@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender.c - the thread that sends a spool (see sender.h). The thread sleeps until the consumer daemon wakes it, or the
- * relay sends a message. After an error it tries again: first after 100 ms, later after at most 2 s.
+ * sender.c - the thread that sends a spool (see sender.h). The consumer daemon or a message of the relay wakes the
+ * thread. After an error, the thread tries again: at first after 100 ms, later after up to 2 s.
  */
 #include "sender/sender.h"
 
@@ -78,8 +78,8 @@ static uint64_t bytes_behind(const struct wmk_sender *sender)
 }
 
 /*
- * True if the relay has acknowledged data since the latest error. A new connection is not sufficient for this, because
- * the relay may refuse the data again.
+ * True if the relay has acknowledged data since the latest error. A new connection does not count as an
+ * acknowledgement, because the relay may refuse the data again.
  */
 static bool is_served(struct wmk_sender *sender, uint64_t behind, int err)
 {
@@ -94,13 +94,13 @@ static void state_set(struct wmk_sender *sender, bool connected, int err)
 	const uint64_t now = wmk_clock_monotonic(), behind = bytes_behind(sender);
 	char words[sizeof(sender->state.error)] = "";
 
-	/* No lock for this read: only this thread changes the text of the error. */
+	/* Reading the error text needs no lock, because only this thread changes the text. */
 	if (err < 0)
 		wmk_error_text(words, sizeof(words));
 	if (!is_served(sender, behind, err) && err == 0)
 		memcpy(words, sender->state.error, sizeof(words));
 	wmk_error_clear();
-	/* Count the bytes of the files at most once a second. */
+	/* Count the bytes of the spool's files at most once a second. */
 	sender->uncounted = sender->is_open && now - sender->counted_ns <= COUNT_NS;
 	if (sender->is_open && !sender->uncounted) {
 		if (wmk_store_usage(sender->is.path, &sender->spooled) < 0)
@@ -117,7 +117,7 @@ static void state_set(struct wmk_sender *sender, bool connected, int err)
 	pthread_mutex_unlock(&sender->lock);
 }
 
-/* Report the state during a long pass. */
+/* Update the reported state during a long pass. */
 static void on_progress(void *data)
 {
 	state_set(data, true, 0);
@@ -129,9 +129,9 @@ static void on_measured(void *data)
 }
 
 /*
- * Begin to measure the relay's clock when the session has traces. A spool of an ended session has the clock of an
- * earlier time or boot, so the sender does not measure for this spool. Without measurements, the order of records of
- * several hosts is less certain.
+ * Start measuring the relay's clock when the session has traces. A spool of an ended session uses the clock of an
+ * earlier time or boot, so the sender makes no measurements for such a spool. Without measurements, the order of
+ * records from several hosts is less certain.
  */
 static void open_exchange(struct wmk_sender *sender)
 {
@@ -146,15 +146,15 @@ static void open_exchange(struct wmk_sender *sender)
 }
 
 /*
- * At the end of the session, wait for the last measurement. True: the measurement was made or has failed, or took more
- * than 2 s.
+ * At the end of the session, wait for the last clock measurement. Returns true if the measurement was made, has failed,
+ * or took more than 2 s.
  */
 static bool is_measured(struct wmk_sender *sender)
 {
 	return !sender->traces.exchange || wmk_clock_exchange_last(sender->traces.exchange, sender->traces.ending);
 }
 
-/* The spool may not exist yet: the consumer daemon creates it with the first trace. */
+/* The spool may not exist yet, because the consumer daemon creates the spool together with the first trace. */
 static int open_spool(struct wmk_sender *sender)
 {
 	int err;
@@ -220,7 +220,7 @@ static int pass_trace(struct wmk_sender *sender, struct wmk_spool_trace *trace)
 	return err < 0 ? err : 0;
 }
 
-/* True if the relay has closed all traces of this closed chunk. Stores one of the traces in *last. */
+/* True if the relay has closed all traces of the closed chunk `name`. Stores one of the traces in *last. */
 static bool is_archived(const struct wmk_sender *sender, const char *name, struct wmk_spool_trace **last)
 {
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace; trace = trace->next)
@@ -242,7 +242,7 @@ static void set_archived(struct wmk_sender *sender, const char *name)
 			chunk->archived |= strcmp(chunk->name, name) == 0;
 }
 
-/* Close each chunk at the relay if the relay has closed all traces of the chunk. */
+/* If the relay has closed all traces of a chunk, close the chunk at the relay. */
 static int archive_chunks(struct wmk_sender *sender)
 {
 	struct wmk_spool_trace *last = NULL;
@@ -267,8 +267,9 @@ static int archive_chunks(struct wmk_sender *sender)
 }
 
 /*
- * Remove one closed chunk that the relay has. The newest closed chunk stays: a consumer daemon that continues a stream
- * reads the last packet of the stream there (wmk_store_archive_last()). True: a directory was removed.
+ * Remove one closed chunk that the relay has completely. The newest closed chunk is kept, because a consumer daemon
+ * that continues a stream reads the last packet of the stream from this chunk (wmk_store_archive_last()). True: a
+ * directory was removed.
  */
 static bool remove_chunks(struct wmk_sender *sender)
 {
@@ -284,7 +285,10 @@ static bool remove_chunks(struct wmk_sender *sender)
 	return false;
 }
 
-/* After an error, the next pass calls look() again, because a sender that ends must know all traces of the spool. */
+/*
+ * After an error, the next pass calls look() again, because the sender must have found all traces of the spool before
+ * it ends.
+ */
 static int look(struct wmk_sender *sender)
 {
 	int err = wmk_spool_scan(&sender->spool);
@@ -302,7 +306,7 @@ static int pass(struct wmk_sender *sender)
 
 	if (err == 0 && !sender->is_open)
 		return 0;
-	/* The user has removed the spool. */
+	/* The user has removed the spool directory. */
 	if (err == 0 && sender->traces.ending && fstat(sender->spool.root, &st) == 0 && st.st_nlink == 0) {
 		wmk_spool_forget(&sender->spool);
 		return 0;
@@ -316,7 +320,7 @@ static int pass(struct wmk_sender *sender)
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && err == 0; trace = trace->next) {
 		int failed = pass_trace(sender, trace);
 
-		/* An error of one trace does not stop the other traces. */
+		/* If one trace has an error, continue with the other traces. */
 		if (failed < 0 && first == 0) {
 			first = failed;
 			wmk_error_text(words, sizeof(words));
@@ -344,7 +348,7 @@ static bool is_done(const struct wmk_sender *sender)
 	return true;
 }
 
-/* End the sender: the relay has everything. False: wmk_sender_continue() was called meanwhile. */
+/* End the sender, because the relay has all data. False: wmk_sender_continue() was called meanwhile. */
 static bool end(struct wmk_sender *sender)
 {
 	bool ended;
@@ -370,7 +374,10 @@ static void finish(struct wmk_sender *sender)
 	pthread_mutex_unlock(&sender->lock);
 }
 
-/* The longest time for which the relay has acknowledged nothing; UINT64_MAX: it is not connected. */
+/*
+ * Return the longest time for which a trace has waited for an acknowledgement; UINT64_MAX if the sender is not
+ * connected.
+ */
 static uint64_t waits_ns(const struct wmk_sender *sender)
 {
 	uint64_t longest = sender->retry_ms ? UINT64_MAX : 0;
@@ -383,7 +390,7 @@ static uint64_t waits_ns(const struct wmk_sender *sender)
 	return longest;
 }
 
-/* Once a second, write data to the disk that the relay does not acknowledge soon. */
+/* Once a second, write data to the disk that the relay will not acknowledge soon. */
 static void sync_spool(struct wmk_sender *sender)
 {
 	const uint64_t now = wmk_clock_monotonic();
@@ -392,8 +399,8 @@ static void sync_spool(struct wmk_sender *sender)
 	if (!sender->is_open || now - sender->synced_ns < SYNC_NS || waits_ns(sender) < SYNC_NS)
 		return;
 	/*
-	 * Include files modified up to one second before the last call, because the time stamp of a write can be
-	 * slightly too early.
+	 * Include files that were modified up to one second before the last call, because the timestamp of a write can
+	 * be slightly too early.
 	 */
 	wmk_spool_sync(&sender->spool, sender->synced_at - 1);
 	sender->synced_ns = now;
@@ -409,7 +416,7 @@ static void sleep_until_next(struct wmk_sender *sender)
 	for (struct wmk_spool_trace *trace = sender->spool.traces; trace && n <= POLLED_MAX; trace = trace->next)
 		if (trace->data && wmk_trace_sender_socket(trace->data) >= 0)
 			fds[n++] = (struct pollfd){ .fd = wmk_trace_sender_socket(trace->data), .events = POLLIN };
-	/* After an error, a wake because of new packets does not shorten the delay. */
+	/* During the delay after an error, a wake-up because of new packets does not shorten the delay. */
 	if (sender->retry_ms) {
 		const uint64_t end = wmk_clock_monotonic() + (uint64_t)sender->retry_ms * 1000000;
 
@@ -485,8 +492,8 @@ void wmk_sender_rescan(struct wmk_sender *sender)
 void wmk_sender_end(struct wmk_sender *sender)
 {
 	/*
-	 * Set `look` before `ending`: a sender that ends removes the spool when all traces that the sender has found
-	 * are sent.
+	 * Set `look` before `ending`, because an ending sender removes the spool when it has sent all traces that it
+	 * has found.
 	 */
 	atomic_store_explicit(&sender->look, true, memory_order_relaxed);
 	pthread_mutex_lock(&sender->lock);

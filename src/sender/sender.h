@@ -5,8 +5,9 @@
  *     consumer ──packets──► spool: a trace directory ──► sender's thread ──► waymark-relayd
  *                             files of limited size  ◄── removed when the relay has them on its disk
  *
- * The consumer daemon never waits for the relay. While the relay is absent, the spool grows up to its limit. The spool
- * outlives this process: a later sender of the same directory continues. docs/consumer.md describes the spool.
+ * The consumer daemon never waits for the relay. While the relay is unreachable, the spool grows up to its limit. The
+ * spool remains after this process has ended, and a later sender of the same directory continues to send it.
+ * docs/consumer.md describes the spool.
  */
 #ifndef WMK_SENDER_SENDER_H
 #define WMK_SENDER_SENDER_H
@@ -23,31 +24,34 @@ struct wmk_sender_options {
 	uid_t uid;                 /* owner of the spool; its files are read and removed with the rights of the owner */
 	gid_t gid;
 	bool kernel;               /* true: send only `path`/kernel; false: everything else (store/store.h) */
-	/* Optional: called in the sender's thread when the sender has ended and the relay has all traces. */
+	/* Optional. Called in the sender's thread when the sender has ended and the relay has all traces. */
 	void (*done)(void *data);
-	/* Optional: called in the sender's thread with each error that differs from the previous error. */
+	/* Optional. Called in the sender's thread with each error that differs from the previous error. */
 	void (*log)(void *data, const char *words);
 	void *data;
 };
 
-/* Start the thread. The spool may be absent until its first trace is created. 0 or -errno with a cause chain. */
+/* Start the thread. The spool need not exist before its first trace is created. 0 or -errno with a cause chain. */
 int wmk_sender_open(const struct wmk_sender_options *options, struct wmk_sender **sender);
-/* Report that a file of the spool was written. Any thread; does not wait. */
+/* Call this after a file of the spool was written. Any thread; does not wait. */
 void wmk_sender_wake(struct wmk_sender *sender);
-/* Report that a directory of the spool was added, moved or removed. Any thread; does not wait. */
+/* Call this after a directory of the spool was added, moved or removed. Any thread; does not wait. */
 void wmk_sender_rescan(struct wmk_sender *sender);
 /*
- * Call removed(data) in the sender's thread after files of the spool were removed. NULL: stop these calls. When
- * wmk_sender_on_removed() returns, no call is in progress.
+ * Set a function that is called in the sender's thread, as removed(data), after files of the spool were removed. NULL:
+ * stop these calls. After wmk_sender_on_removed() has returned, no call of the previous function is in progress.
  */
 void wmk_sender_on_removed(struct wmk_sender *sender, void (*removed)(void *data), void *data);
-/* All traces are complete: send the rest, remove the spool and call done(). Does not wait. */
+/*
+ * Call this when all traces are complete: the thread sends the remaining data, removes the spool and calls done(). Does
+ * not wait.
+ */
 void wmk_sender_end(struct wmk_sender *sender);
-/* Revoke wmk_sender_end(), because a trace is added to the spool. False: the sender has ended already. */
+/* Cancel wmk_sender_end(), because a trace is added to the spool. Returns false if the sender has already ended. */
 bool wmk_sender_continue(struct wmk_sender *sender);
-/* Call wmk_sender_end(), and wait up to `ms` until the spool is removed. */
+/* Call wmk_sender_end(), and wait up to `ms` milliseconds until the spool is removed. */
 void wmk_sender_wait(struct wmk_sender *sender, int ms);
-/* Stop the thread. The spool stays if the relay does not have everything. NULL does nothing. */
+/* Stop the thread. The spool is kept if the relay does not have all data. NULL does nothing. */
 void wmk_sender_close(struct wmk_sender *sender);
 
 struct wmk_sender_state {

@@ -69,7 +69,7 @@ int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, in
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A position of the walk over the directories of a spool. */
+/* The current position while walking through the directories of a spool. */
 struct spool_walk {
 	struct wmk_spool *spool;
 	const char *archive;               /* name of the closed chunk; "": none */
@@ -89,8 +89,9 @@ static ssize_t read_small(int dir, const char *name, void *bytes, size_t size)
 }
 
 /*
- * Read the number of a chunk. False: the consumer daemon is creating the directory, and has not written the number yet.
- * The consumer daemon writes .chunk, which chunk 0 does not have, and then .uuid. So look for .uuid first.
+ * Read the number of a chunk from its directory. Returns false if the consumer daemon is still creating the directory,
+ * and has not written the number yet. The consumer daemon first writes the file .chunk, which chunk 0 does not have,
+ * and then the file .uuid. So look for .uuid first.
  */
 static bool number_of(int dir, uint64_t *number)
 {
@@ -115,7 +116,7 @@ static struct wmk_spool_trace *trace_of(struct wmk_spool *spool, const char *sub
 	if (trace)
 		return trace;
 	trace = calloc(1, sizeof(*trace));
-	/* A trace without the file .uuid has no packet yet. */
+	/* A trace without the file .uuid has no packets yet. */
 	if (!trace || read_small(dir, WMK_SPOOL_UUID, trace->uuid, sizeof(trace->uuid)) !=
 			      (ssize_t)sizeof(trace->uuid)) {
 		spool->failed |= !trace;
@@ -154,7 +155,10 @@ static void chunk_found(const struct spool_walk *at, int dir)
 			close(dir);
 			return;
 		}
-	/* Without a number, wait for the next scan: the consumer daemon requests it when the directory is complete. */
+	/*
+	 * If the directory has no number yet, the next scan finds the chunk; the consumer daemon requests a scan when
+	 * the directory is complete.
+	 */
 	has_number = number_of(dir, &number);
 	chunk = has_number ? calloc(1, sizeof(*chunk)) : NULL;
 	if (!chunk) {
@@ -175,7 +179,7 @@ static void chunk_found(const struct spool_walk *at, int dir)
 
 static int enter(void *data, int at, const char *name);
 
-/* A directory with metadata is a chunk of a trace. Other directories can have traces below them. */
+/* A directory that contains metadata is a chunk of a trace. Other directories can contain traces at a deeper level. */
 static void visit(struct spool_walk *at, int dir)
 {
 	struct stat st;
@@ -213,7 +217,7 @@ static int enter_own(void *data, int at, const char *name)
 	return walk->spool->kernel == (strcmp(name, KERNEL) == 0) ? enter(data, at, name) : 0;
 }
 
-/* One closed chunk: NAME, or .NAME while its traces are being moved. */
+/* Enter the directory of one closed chunk, which is NAME, or .NAME while a rotation moves traces into it. */
 static int enter_archive(void *data, int at, const char *name)
 {
 	struct spool_walk walk = { .spool = data, .archive = name + (name[0] == '.'), .complete = name[0] != '.',
@@ -307,7 +311,7 @@ void wmk_spool_close(struct wmk_spool *spool)
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Split the name <stream>_<number>. False: the name does not have this form. */
+/* Split the name <stream>_<number>. Returns false if the name does not have the form <stream>_<number>. */
 static bool split(const char *name, char stream[WMK_SPOOL_NAME], uint64_t *number)
 {
 	const char *line = strrchr(name, '_');
@@ -389,7 +393,7 @@ int wmk_spool_packet(int file, uint64_t offset, struct wmk_ctf_packet *packet)
 
 	if (pread(file, room, sizeof(room), (off_t)offset) != (ssize_t)sizeof(room))
 		return 0;
-	/* Accept any UUID: the packet has the UUID of its chunk, and the relay knows this UUID. */
+	/* Any UUID is accepted here: the sender does not verify that the packet has the UUID of its chunk. */
 	if (wmk_ctf_packet_decode(room, room + WMK_CTF_PACKET_UUID_AT, packet) < 0) {
 		wmk_error_clear();
 		return 0;
@@ -516,7 +520,9 @@ enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *
 
 /* ── removal ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Remove regular files and directories. Other kinds of files stay, with the directories above them. */
+/*
+ * Remove regular files and directories. Files of other types are kept, together with the directories that contain them.
+ */
 static int remove_entry(void *data, int at, const char *name)
 {
 	const unsigned *depth = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * spool_dir.h - the spool of a session that sends its trace to a relay: a trace directory (store/store.h). The sender
- * removes files from the spool when the relay has them on its disk.
+ * removes files from the spool when the relay has written their data to its disk.
  *
  *     <spool>/.relay                            URL of the relay, boot of the machine (store/spool.h)
  *             .ended                            exists if the session has ended
@@ -12,9 +12,9 @@
  *                 app_0_7, app_0_8              files of limited size; the relay has app_0_0 to app_0_6
  *             archives/NAME/ust/uid/...         chunks that a rotation has closed; notes .rotating and .sent: below
  *
- * The consumer daemon writes the files, and the sender reads them. So a crash of the sender or of the relay loses no
- * packet. An object belongs to one thread, which has the rights of the owner of the directory. Errors are -errno with a
- * cause chain.
+ * The consumer daemon writes the files, and the sender reads them. Because packets are kept in files, a crash of the
+ * sender or of the relay loses no packet. A struct wmk_spool belongs to one thread, which has the rights of the owner
+ * of the directory. Errors are -errno with a cause chain.
  */
 #ifndef WMK_SENDER_SPOOL_DIR_H
 #define WMK_SENDER_SPOOL_DIR_H
@@ -28,7 +28,7 @@
 #define WMK_SPOOL_SUB 256u
 #define WMK_SPOOL_NAME 256u
 
-/* A directory of the spool: one chunk of a trace. */
+/* A directory of the spool, which is one chunk of a trace. */
 struct wmk_spool_chunk {
 	struct wmk_spool_chunk *next;      /* next chunk of the trace, in the order of their numbers */
 	int dir;
@@ -58,20 +58,21 @@ struct wmk_spool {
 
 int wmk_spool_open(const char *path, bool kernel, struct wmk_spool *spool);
 /*
- * Find new, moved and removed directories. A directory without a number is ignored: the consumer daemon is creating it,
- * and requests another scan later. A trace stays in the list when all its directories were removed.
+ * Find directories that are new, were moved, or were removed. A directory without a number is ignored, because the
+ * consumer daemon is still creating it and will request another scan. A trace stays in the list after all its
+ * directories were removed.
  */
 int wmk_spool_scan(struct wmk_spool *spool);
-/* Drop all directories from the list, because the user has removed the spool. */
+/* Remove all directories from the list, because the user has removed the spool. */
 void wmk_spool_forget(struct wmk_spool *spool);
 void wmk_spool_close(struct wmk_spool *spool);
 
-/* Call `one` for each stream with files in a chunk, with the lowest number of these files. 0 or -errno. */
+/* Call `one` for each stream that has files in the chunk, with the lowest file number of this stream. 0 or -errno. */
 int wmk_spool_each_stream(const struct wmk_spool_chunk *chunk, int (*one)(void *data, const char *name, uint64_t first),
 			  void *data);
-/* The file of a stream: -ENOENT without a cause chain if it does not exist. */
+/* Open a file of a stream; returns -ENOENT without a cause chain if the file does not exist. */
 int wmk_spool_file(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number);
-/* Read the head and the end of the packet at `offset`. 1: the packet is complete; 0: incomplete, or no packet. */
+/* Read the header and the trailer of the packet at `offset`. 1: the packet is complete; 0: incomplete, or no packet. */
 int wmk_spool_packet(int file, uint64_t offset, struct wmk_ctf_packet *packet);
 /*
  * True if the file of a stream begins with a complete packet. If the disk is full, the newest file may have no packet
@@ -82,42 +83,48 @@ bool wmk_spool_has_packet(const struct wmk_spool_chunk *chunk, const char *name,
 /* Remove a file of a stream, and its index. */
 void wmk_spool_remove_file(const struct wmk_spool_chunk *chunk, const char *name, uint64_t number);
 /*
- * Call `one` for each stream in .cleared. After `one` has returned 0 for a stream, later calls skip the stream, also in
- * a later process. 0 or -errno.
+ * Call `one` for each stream that the file .cleared names. After `one` has returned 0 for a stream, later calls skip
+ * the stream, even in a later process. 0 or -errno.
  */
 int wmk_spool_cleared(const struct wmk_spool_chunk *chunk, int (*one)(void *data, const char *name), void *data);
-/* Call `one` for each entry of `dir`, which stays open, until `one` returns a value other than 0. */
+/* Call `one` for each entry of the directory `dir`, until `one` returns a value other than 0; `dir` stays open. */
 int wmk_spool_each_entry(int dir, int (*one)(void *data, int at, const char *name), void *data);
 /* Call `one` for each directory in the directory `at`, until `one` returns a value other than 0. */
 int wmk_spool_each_directory(int at, int (*one)(void *data, const char *name, int dir), void *data);
 /*
- * Notes in the directory of a closed chunk of a trace. ROTATING: the relay has acknowledged all of the chunk, and the
- * sender requests the relay to close it. SENT: the relay has closed the chunk. The sender of the other consumer daemon
- * also reads SENT.
+ * WMK_SPOOL_ROTATING and WMK_SPOOL_SENT are notes: files in the directory of a closed chunk of a trace. ROTATING: the
+ * relay has acknowledged the whole chunk, and the sender is requesting the relay to close the chunk. SENT: the relay
+ * has closed the chunk. The sender in the other consumer daemon also reads the note SENT.
  */
 #define WMK_SPOOL_ROTATING ".rotating"
 #define WMK_SPOOL_SENT ".sent"
 /*
- * The number of the first chunk without the note ROTATING. The relay opens this chunk if it has no open chunk of the
- * trace: the trace is new, or the relay was killed while it closed a chunk.
+ * Return the number of the first chunk without the note ROTATING. The relay opens this chunk if it has no open chunk of
+ * the trace, because the trace is new or the relay was killed while it closed a chunk.
  */
 uint64_t wmk_spool_first_chunk(const struct wmk_spool_trace *trace);
-/* If the directory of the trace is ust/pid/NAME, store NAME. False: not the trace of one process. */
+/*
+ * If the directory of the trace is ust/pid/NAME, store NAME in `name`. Returns false if the trace is not the trace of a
+ * single process.
+ */
 bool wmk_spool_process(const struct wmk_spool_trace *trace, char name[WMK_SPOOL_SUB]);
 void wmk_spool_note(const struct wmk_spool_chunk *chunk, const char *note);
 bool wmk_spool_has_note(const struct wmk_spool_chunk *chunk, const char *note);
 /*
- * A closed chunk can have traces of both consumer daemons. If the closed chunk has traces of applications, the sender
- * of these traces closes the chunk at the relay. The sender of traces of applications first waits until the sender of
- * kernel channels has sent its part. SENDS: the sender of kernel channels has not sent its part yet. If the closed
- * chunk has no traces of applications, the sender of kernel channels closes the chunk at the relay. CLOSES: the other
- * sender closes the chunk. DONE: the caller closes the chunk.
+ * A closed chunk can have traces of both consumer daemons. If a closed chunk contains traces of applications, the
+ * sender of application traces closes the chunk at the relay. The sender of application traces first waits until the
+ * sender of kernel channels has sent its part. SENDS: the sender of kernel channels has not sent its part yet. If a
+ * closed chunk contains no traces of applications, the sender of kernel channels closes the chunk at the relay. CLOSES:
+ * the other sender closes the chunk. DONE: the caller closes the chunk.
  */
 enum wmk_spool_other { WMK_SPOOL_OTHER_DONE, WMK_SPOOL_OTHER_SENDS, WMK_SPOOL_OTHER_CLOSES };
 enum wmk_spool_other wmk_spool_other(const struct wmk_spool *spool, const char *name);
-/* Remove a closed chunk of all traces. */
+/* Remove a closed chunk, with the directories of all its traces. */
 void wmk_spool_remove_chunk(struct wmk_spool *spool, const char *name);
-/* Remove the files of this side. Also remove the spool, at `path`, if the other side has no files. */
+/*
+ * Remove the files that belong to this sender. If the other sender has no files, also remove the spool directory at
+ * `path`.
+ */
 void wmk_spool_remove(struct wmk_spool *spool, const char *path);
 
 #endif

@@ -36,7 +36,7 @@ void wmk_spool_each_left(const char *directory, uid_t uid, gid_t gid,
 	int err = wmk_store_identity_begin(uid, gid), dir = -1;
 	char *path = NULL;
 
-	/* With "/.", the directory may be a link to another disk. */
+	/* Because of the suffix "/.", the directory may be a link to another disk. */
 	if (err >= 0 && asprintf(&path, "%s/.", directory) >= 0) {
 		dir = wmk_store_spool_directory(path);
 		free(path);

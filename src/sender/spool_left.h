@@ -6,8 +6,9 @@
 #include <sys/types.h>
 
 /*
- * Call `one` with the path and the URL of each spool in `directory` that is left: its session has ended, or the machine
- * was restarted. A sender may still send such a spool. The calls run in this thread, with the rights of uid and gid.
+ * Call `one` with the path and the URL of each spool in `directory` that remains after its session has ended, or after
+ * a restart of the machine. Another sender may still be sending a spool that `one` receives. `one` is called in the
+ * calling thread, with the rights of uid and gid.
  */
 void wmk_spool_each_left(const char *directory, uid_t uid, gid_t gid,
 			  void (*one)(void *data, const char *path, const char *url), void *data);

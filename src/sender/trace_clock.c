@@ -32,7 +32,7 @@ static int send_local(struct wmk_trace_clock *clock, struct wmk_relay_link *link
 	return err;
 }
 
-/* Send the new measurements as sync points. The caller omits idle traces. */
+/* Send the new clock measurements as sync points. The caller omits idle traces. */
 static int send_measured(struct wmk_trace_clock *clock, struct wmk_relay_link *link,
 			 struct wmk_clock_exchange *exchange, const struct wmk_clock_head *head, long *sent)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_clock.h - send the sync points of one trace: those of .clock in the spool, and those of the relay's clock
- * (clock_exchange.h), which become .clock.relay at the relay. The relay drops points that it already has.
+ * (clock_exchange.h), which become .clock.relay at the relay. The relay discards sync points that it already has.
  */
 #ifndef WMK_SENDER_TRACE_CLOCK_H
 #define WMK_SENDER_TRACE_CLOCK_H
@@ -14,8 +14,8 @@
 #include "sender/relay_link.h"
 
 /*
- * The sync points of a chunk that the sender has sent to the relay. Starts zeroed for each chunk and for each
- * connection.
+ * The state of sending the sync points of a chunk to the relay. The structure is set to zeros for each chunk and for
+ * each connection.
  */
 struct wmk_trace_clock {
 	uint64_t len;              /* bytes of .clock */
@@ -24,8 +24,8 @@ struct wmk_trace_clock {
 };
 
 /*
- * Send new points. `dir`: the chunk in the spool. `exchange`: NULL if the relay's clock is not measured. Returns the
- * number of bytes of the points, or -errno with a cause chain.
+ * Send new points. `dir` is the directory of the chunk in the spool. `exchange` is NULL if the relay's clock is not
+ * measured. Returns the size of the sent points in bytes, or -errno with a cause chain.
  */
 long wmk_trace_clock_send(struct wmk_trace_clock *clock, struct wmk_relay_link *link, int dir,
 			  struct wmk_clock_exchange *exchange);

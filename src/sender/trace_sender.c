@@ -22,7 +22,7 @@
 #define METADATA_PART (1u << 20)
 #define FILE_FLAGS (O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
 
-/* A stream of the chunk that is being sent. */
+/* A stream of the chunk that the sender is sending. */
 struct sent_stream {
 	char name[WMK_SPOOL_NAME];
 	uint32_t number;           /* number of the stream at the relay */
@@ -33,7 +33,7 @@ struct sent_stream {
 	uint64_t last_at;          /* offset of `last` in the current file; UINT64_MAX: not in it */
 };
 
-/* Data that was sent and is not acknowledged. When the relay acknowledges `frame`, old files are removed. */
+/* Data that was sent, but was not acknowledged yet. After the relay has acknowledged `frame`, old files are removed. */
 struct unacknowledged {
 	uint32_t frame;
 	uint64_t bytes;
@@ -106,7 +106,7 @@ static void forget_waiting(struct wmk_trace_sender *sender)
 	sender->behind = 0;
 }
 
-/* While a live reader at the relay follows the trace, lock .live as a local reader does (store/followed.h). */
+/* While a live reader at the relay follows the trace, lock .live as a local live reader does (store/followed.h). */
 static void follow(struct wmk_trace_sender *sender)
 {
 	const bool wanted = sender->link && wmk_relay_link_is_followed(sender->link);
@@ -118,7 +118,7 @@ static void follow(struct wmk_trace_sender *sender)
 	}
 	if (!chunk || sender->live >= 0)
 		return;
-	/* If the lock fails, the consumer daemon only flushes less often. */
+	/* If the lock cannot be taken, the consumer daemon flushes less often. */
 	sender->live = wmk_store_follow(chunk->dir);
 }
 
@@ -144,7 +144,7 @@ int wmk_trace_sender_receive(struct wmk_trace_sender *sender)
 		return 0;
 	int err = wmk_relay_link_receive(sender->link);
 
-	/* Use the acknowledgements even if the relay has closed the connection. Numbers of frames wrap. */
+	/* Process the acknowledgements even if the relay has closed the connection. Numbers of frames wrap. */
 	while (n < sender->n_waiting &&
 	       (int32_t)(wmk_relay_link_acknowledged(sender->link) - sender->waiting[n].frame) >= 0) {
 		sender->behind -= sender->waiting[n].bytes;
@@ -179,7 +179,7 @@ static int send_metadata_part(struct wmk_trace_sender *sender, int fd, uint64_t 
 	return err < 0 ? err : wait_for(sender, len, UINT32_MAX, 0);
 }
 
-/* Send new bytes of the metadata. If the file was replaced since the previous pass, send all of the new file. */
+/* Send new bytes of the metadata file. If the file was replaced since the previous pass, send the whole new file. */
 static int send_metadata(struct wmk_trace_sender *sender, const struct wmk_spool_chunk *chunk)
 {
 	struct stat st;
@@ -219,7 +219,7 @@ static int send_clock(struct wmk_trace_sender *sender, const struct wmk_spool_ch
 	return sent > 0 ? wait_for(sender, (uint64_t)sent, UINT32_MAX, 0) : (int)sent;
 }
 
-/* Read the low-water time. Call this before reading the streams: then all earlier records are in their files. */
+/* Read the low-water time. Do this before reading the streams, because then their files have all earlier records. */
 static uint64_t read_low_water(const struct wmk_trace_sender *sender)
 {
 	uint64_t ts = 0;
@@ -248,7 +248,7 @@ static struct sent_stream *stream_find(struct wmk_trace_sender *sender, const ch
 	return NULL;
 }
 
-/* Open the stream at the relay. The reply has the last packet that the relay has. */
+/* Open the stream at the relay, or find it there. The reply describes the last packet of the stream on the relay. */
 static int stream_ask(struct wmk_trace_sender *sender, struct sent_stream *stream)
 {
 	const struct wmk_relay_stream is = { .stream = stream->number, .name = stream->name, .create = true,
@@ -310,7 +310,7 @@ static int send_packet(struct wmk_trace_sender *sender, const struct wmk_spool_c
 	int err = 0;
 
 	if (!is_known(sender, stream, packet)) {
-		/* The metadata of these records was written before the packet, so it can be sent before the packet. */
+		/* The metadata of a packet's records was written before the packet, so send the metadata first. */
 		err = send_metadata(sender, chunk);
 		if (err == 0 && packet->sequence > (stream->found ? stream->last.sequence + 1 : 0))
 			err = skip_gap(sender, stream, packet);
@@ -330,8 +330,8 @@ static int send_packet(struct wmk_trace_sender *sender, const struct wmk_spool_c
 }
 
 /*
- * If the disk is full at the end of a stream, the consumer daemon changes the lost count of the last packet. Send the
- * new count if the packet was sent before.
+ * If the disk is full at the end of a stream, the consumer daemon changes the lost count in the last packet. If the
+ * last packet was already sent, send the new lost count.
  */
 static int send_amended(struct wmk_trace_sender *sender, struct sent_stream *stream, int file)
 {
@@ -400,7 +400,7 @@ static int send_chunk(struct wmk_trace_sender *sender, const struct wmk_spool_ch
 
 /* ── clear ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A clear has removed the stream: remove it at the relay, and begin again with file 0. */
+/* A clear command has removed the stream, so remove the stream at the relay, and begin again with file 0. */
 static int stream_cleared(void *data, const char *name)
 {
 	struct wmk_trace_sender *sender = data;
@@ -446,7 +446,7 @@ static int trace_ask(struct wmk_trace_sender *sender)
 		reply.chunk = trace->chunks->number;
 		reply.metadata = 0;
 	}
-	/* The relay was killed after it had closed a chunk, and before its reply. */
+	/* The relay was killed after it had closed the chunks with the note ROTATING, and before it sent the reply. */
 	for (const struct wmk_spool_chunk *chunk = trace->chunks; chunk; chunk = chunk->next)
 		if (chunk->number < reply.chunk && wmk_spool_has_note(chunk, WMK_SPOOL_ROTATING))
 			wmk_spool_note(chunk, WMK_SPOOL_SENT);
@@ -465,7 +465,7 @@ static int connect_relay(struct wmk_trace_sender *sender)
 	return err < 0 ? err : trace_ask(sender);
 }
 
-/* Request that the relay moves the trace of an ended process to the closed chunk. */
+/* Request the relay to move the trace of an ended process to the closed chunk. */
 static int archive(struct wmk_trace_sender *sender, const char *process, const char *chunk)
 {
 	const struct wmk_relay_output is = { .session = sender->options->session, .name = process, .chunk = chunk };
@@ -482,7 +482,7 @@ static int rotate(struct wmk_trace_sender *sender, const struct wmk_spool_chunk 
 					       .chunk = chunk->next ? chunk->next->number : chunk->number + 1 };
 	int err;
 
-	/* The relay must acknowledge the chunk first: a chunk with the note ROTATING may never be sent again. */
+	/* First wait for all acknowledgements, because a chunk with the note ROTATING must never be sent again. */
 	err = wmk_relay_link_settle(sender->link);
 	if (err < 0)
 		return err;
@@ -515,8 +515,8 @@ static int pass(struct wmk_trace_sender *sender)
 		if (err == 0)
 			err = send_chunk(sender, chunk);
 		/*
-		 * While the archive is incomplete, the trace may still begin a chunk after this closed chunk. Once the
-		 * archive is complete, the trace has ended with this chunk.
+		 * While the closed chunk is incomplete, the trace may still begin another chunk after it. Once the
+		 * closed chunk is complete, this chunk is the last chunk of the trace.
 		 */
 		if (err < 0 || !chunk->name[0] || (!chunk->next && !chunk->complete))
 			break;

@@ -5,8 +5,8 @@
  *     wmk_trace_sender_pass()     connect if necessary; send new data, one chunk after the other: metadata, sync
  *                                 points of the clock, packets; remove files that the relay has
  *
- * After a lost connection, the next pass requests the end of each stream from the relay, and continues there. All
- * functions run in the sender's thread.
+ * After the connection was lost, the next pass queries the relay for the end of each stream, and continues from there.
+ * All functions of this header run in the sender's thread.
  */
 #ifndef WMK_SENDER_TRACE_SENDER_H
 #define WMK_SENDER_TRACE_SENDER_H
@@ -37,23 +37,26 @@ struct wmk_trace_sender *wmk_trace_sender_new(const struct wmk_trace_sender_opti
 void wmk_trace_sender_free(struct wmk_trace_sender *sender);
 /* 0: all data that was found is sent. -errno with a cause chain: the connection is closed; a later pass retries. */
 int wmk_trace_sender_pass(struct wmk_trace_sender *sender);
-/* Read acknowledgements, and remove files that the relay has. 1: files were removed; 0; -errno as above. */
+/*
+ * Process acknowledgements, and remove the files that the relay has on its disk. 1: files were removed; 0; -errno as
+ * above.
+ */
 int wmk_trace_sender_receive(struct wmk_trace_sender *sender);
-/* True if the relay has acknowledged all data that was found. */
+/* True if the relay has acknowledged all data that the scans have found. */
 bool wmk_trace_sender_is_done(const struct wmk_trace_sender *sender);
-/* True if the relay has closed all traces of this chunk, so that the whole chunk can be closed. */
+/* True if the relay has closed this chunk of the trace. */
 bool wmk_trace_sender_has_rotated(const struct wmk_trace_sender *sender, uint64_t chunk);
-/* Close the trace at the relay, then the connection. */
+/* Close the trace at the relay, and then close the connection. */
 int wmk_trace_sender_finish(struct wmk_trace_sender *sender);
 /* Send a request about the whole session to the relay (struct wmk_relay_output). */
 int wmk_trace_sender_output(struct wmk_trace_sender *sender, uint16_t type, const char *name, const char *chunk);
-/* The socket, for poll(); -1: not connected. */
+/* Return the socket for poll(), or -1 if the sender is not connected. */
 int wmk_trace_sender_socket(const struct wmk_trace_sender *sender);
-/* Close the connection because of the error `err`, which is returned. A later pass connects again. */
+/* Close the connection because of the error `err`, and return `err`. A later pass connects again. */
 int wmk_trace_sender_disconnect(struct wmk_trace_sender *sender, int err);
-/* Nanoseconds for which the relay has acknowledged nothing, although data is not acknowledged; else 0. */
+/* Return how many nanoseconds have passed without an acknowledgement; 0 if all data is acknowledged. */
 uint64_t wmk_trace_sender_waits_ns(const struct wmk_trace_sender *sender);
-/* Bytes that were sent and not acknowledged. */
+/* Return the number of bytes that were sent but not acknowledged. */
 uint64_t wmk_trace_sender_behind(const struct wmk_trace_sender *sender);
 
 #endif

@@ -2,14 +2,15 @@
 /*
  * clients.c - the thread that handles the connections of clients (see clients.h).
  *
- * A client is in one of three states: reading, at work, writing. The thread watches the socket of a client for one
- * event at a time (EPOLLONESHOT). So a hang-up during work causes no wake-up, and no event of a client arrives after
- * the client was freed.
+ * Each client is in one of three states: reading, at work, or writing. The thread waits for one event of a client's
+ * socket at a time (EPOLLONESHOT). Because of EPOLLONESHOT, a hang-up during work causes no wake-up, and no event
+ * arrives for a client that was freed.
  *
- * A client that is neither root nor the daemon's user is foreign. A worker checks the permission of a foreign client at
- * its first request, because the check may wait for the user database. A foreign client occupies a connection before a
- * worker has checked the permission of the client. So the number of foreign clients is bounded, and a timeout closes
- * foreign clients without a request. Clients of root do not count against the limit of foreign clients.
+ * A foreign client is a client that runs neither as root nor as the daemon's user. At the first request of a foreign
+ * client, a worker checks the permission of the client, because this check may wait for the user database. A foreign
+ * client occupies a connection before its permission is checked. The number of foreign clients is limited, and a
+ * foreign client that sends no request is closed after a timeout. Clients of root do not count towards the limit of
+ * foreign clients.
  */
 #include "sessiond/clients.h"
 
@@ -138,8 +139,8 @@ static void client_watch(struct wmk_clients *clients, struct wmk_client *client,
 }
 
 /*
- * True if everything is sent: the caller reads from the client again. False: the caller has nothing left to do for this
- * client, which may already be freed.
+ * Returns true if all output was sent, so the caller can read from the client again. Returns false if the caller must
+ * not access the client any more, because the client may already be freed.
  */
 static bool client_send(struct wmk_clients *clients, struct wmk_client *client)
 {
@@ -161,7 +162,7 @@ static int full(uid_t uid)
 	return wmk_errorx(-EMFILE, "user %u has sent too many descriptors that cannot be closed", (unsigned)uid);
 }
 
-/* Read until a request is complete, or no data is left. */
+/* Read from the client until a request is complete, or no more data is available. */
 static void client_read(struct wmk_clients *clients, struct wmk_client *client)
 {
 	struct wmk_job *job = &client->job;
@@ -215,7 +216,7 @@ static int watch(struct wmk_clients *clients, int fd, void *what)
 		       : wmk_error(-errno, "cannot watch a descriptor");
 }
 
-/* The error fits into an empty socket buffer, so sending it does not wait. */
+/* The error message fits into an empty socket buffer, so the send does not block. */
 static void refuse(int socket, uid_t uid, int err)
 {
 	struct wmk_out out = { 0 };
@@ -290,9 +291,9 @@ static void client_new(struct wmk_clients *clients, int socket)
 }
 
 /*
- * Close the spare descriptor, so that one connection can be accepted and refused. Otherwise the loop would spin. If the
- * spare descriptor cannot be opened again, suspend accepting. False: no connection is pending, or accepting is
- * suspended.
+ * Close the spare descriptor, so that the thread can accept one connection and refuse it. Otherwise the loop would
+ * spin. If the spare descriptor cannot be opened again, stop accepting connections for some time. Returns false if no
+ * connection is pending, or if accepting is suspended.
  */
 static bool refuse_without_descriptors(struct wmk_clients *clients)
 {
@@ -354,7 +355,7 @@ static void client_ready(struct wmk_clients *clients, struct wmk_client *client)
 	wmk_error_clear();
 }
 
-/* Milliseconds from `now` to the next timeout: of a silent client, or of suspended accepting. -1: none. */
+/* Return the milliseconds from `now` until the next timeout of a silent client. -1: none. */
 static int turn_ms(const struct wmk_clients *clients, int64_t now)
 {
 	int64_t first = clients->is_shut ? now + SHUT_MS : INT64_MAX;
@@ -366,8 +367,8 @@ static int turn_ms(const struct wmk_clients *clients, int64_t now)
 }
 
 /*
- * Call only between turns, because the events of a turn refer to clients. At the time of the call, the thread has read
- * all data that clients sent before `then`.
+ * Call this only between two epoll_wait() rounds, because the events of a round refer to clients. When this function is
+ * called, the thread has read all data that clients sent before the time `then`.
  */
 static void close_silent(struct wmk_clients *clients, int64_t then)
 {

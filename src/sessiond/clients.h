@@ -6,10 +6,10 @@
  *                                 ▲                                                              │
  *                                 └───────────────────────── reply ◄─────────────────────────────┘
  *
- * Requests of one client run in order, and requests of different clients run concurrently. A free worker takes the
- * request of the user with the fewest running requests, so slow commands of one user do not delay other users. The
- * memory per client is bounded: one incomplete frame and one unread reply. A client that violates the protocol gets an
- * error and is disconnected.
+ * Requests of one client run in order; requests of different clients run concurrently. A free worker takes a request of
+ * the user that has the fewest running requests, so slow commands of one user do not delay other users. The memory for
+ * each client is limited to one incomplete frame and one unread reply. If a client violates the protocol, the daemon
+ * sends an error and disconnects the client.
  */
 #ifndef WMK_SESSIOND_CLIENTS_H
 #define WMK_SESSIOND_CLIENTS_H
@@ -26,12 +26,13 @@ struct wmk_clients;
 
 struct wmk_clients_ops {
 	/*
-	 * Answer a request: append one frame to `out` (none: the connection is closed). Runs in the thread of a worker,
-	 * concurrently for different clients. `body` has frame->length bytes and is valid until the function returns.
+	 * Handle a request, and append one frame with the reply to `out`. If no frame is appended, the connection is
+	 * closed. Runs in a worker thread, and runs concurrently for different clients. `body` has frame->length bytes
+	 * and is valid until the function returns.
 	 */
 	void (*command)(void *data, const struct wmk_peer *peer, const struct wmk_frame *frame, const void *body,
 			struct wmk_out *out);
-	/* Optional: called at the begin and the end of each worker. */
+	/* Optional. Called at the start and at the end of each worker thread. */
 	void (*thread_begin)(void *data);
 	void (*thread_end)(void *data);
 	void *data;
@@ -56,7 +57,10 @@ struct wmk_clients_options {
 };
 
 int wmk_clients_open(const struct wmk_clients_options *options, struct wmk_clients **clients);
-/* Stops reading requests, waits for running requests, and sends their replies as far as the sockets accept them. */
+/*
+ * The function stops reading requests, waits for running requests, and sends as much of the replies as the sockets
+ * accept without blocking.
+ */
 void wmk_clients_close(struct wmk_clients *clients);
 
 /* ── workers.c ───────────────────────────────────────────────────────────────────────────────────────── */
@@ -64,7 +68,7 @@ void wmk_clients_close(struct wmk_clients *clients);
 struct wmk_client;
 struct wmk_workers;
 
-/* One request of a client, from the queue to its reply. */
+/* One request of a client, from entering the queue until its reply is sent. */
 struct wmk_job {
 	struct wmk_job *next;
 	struct wmk_client *client;
@@ -80,16 +84,22 @@ struct wmk_workers_ops {
 	void *data;
 };
 
-/* At most `max_at_work` requests of one user run at a time; `for_root`: one of the `n` workers serves only root. */
+/*
+ * At most `max_at_work` requests of one user run at the same time. If `for_root` is true, one of the `n` workers serves
+ * only root.
+ */
 int wmk_workers_open(unsigned n, unsigned max_at_work, bool for_root, const struct wmk_workers_ops *ops,
 		     struct wmk_workers **workers);
-/* Waits for running jobs; drops waiting ones. */
+/* The function waits for running jobs, and discards queued jobs. */
 void wmk_workers_close(struct wmk_workers *workers);
-/* Queue a job. The caller owns `job`, and must not access the job until wmk_workers_done() returns it. */
+/*
+ * Queue a job. After this call, the caller must not access `job` until wmk_workers_done() returns it; the caller still
+ * owns `job`.
+ */
 void wmk_workers_give(struct wmk_workers *workers, struct wmk_job *job);
-/* An eventfd: readable when jobs are done. */
+/* Return an eventfd that is readable when jobs are done. */
 int wmk_workers_fd(const struct wmk_workers *workers);
-/* The list of jobs done since the last call; NULL: none. */
+/* Return the list of jobs that were completed since the last call; NULL if there are none. */
 struct wmk_job *wmk_workers_done(struct wmk_workers *workers);
 
 #endif

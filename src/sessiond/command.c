@@ -56,7 +56,10 @@ static void warning_add(struct command_request *cmd, const char *text)
 		*at = copy;
 }
 
-/* A reply that exceeds the limits of the protocol could not be sent, and the client would not learn the result. */
+/*
+ * Some warnings are omitted, so that the reply stays within the limits of the protocol. A reply beyond the limits could
+ * not be sent, and the client would not receive the result.
+ */
 static void warn_of_rest(struct command_request *cmd)
 {
 	char text[80];
@@ -153,8 +156,8 @@ static int no_session(struct command_request *cmd, const char *name)
 }
 
 /*
- * Find the first session with this name that the client may control. The caller has found no session of the client
- * itself with this name.
+ * Find the first session of another user with this name, if the client may control this session. The caller has already
+ * searched the sessions of the client's own user.
  */
 static struct wmk_session *others_session(struct command_request *cmd, const char *name)
 {
@@ -308,7 +311,7 @@ int wmk_command_request_update(struct command_request *cmd, struct wmk_session *
 
 /* ── rotations ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Rotate, or change the schedule (`change`). */
+/* Rotate the session or, if `change` is not NULL, change the schedule of rotations. */
 static int on_rotation(struct command_request *cmd, const char *name, const struct wmk_ctl_rotation *change)
 {
 	struct wmk_session *session;

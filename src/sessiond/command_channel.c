@@ -32,9 +32,9 @@ static bool is_of_process(const struct wmk_ctl_domain *domain)
 }
 
 /*
- * Find an existing channel, including a channel of a process that has ended. The pid of the domain is first a pid of
- * the client's PID namespace. If no channel matches, the function takes the pid of the request as a pid of the daemon's
- * namespace, because lists show such pids.
+ * Find an existing channel, which may belong to a process that has ended. The function first interprets the pid of the
+ * request in the client's PID namespace. If no channel matches, the function interprets the pid in the daemon's PID
+ * namespace, because lists show pids of this namespace.
  */
 static int channel_find(const struct command_request *cmd, struct wmk_session *session, struct wmk_ctl_domain domain,
 			const char *name, struct wmk_session_channel **channel)
@@ -54,7 +54,7 @@ static int channel_find(const struct command_request *cmd, struct wmk_session *s
 	return err;
 }
 
-/* Add the start time of the process, so that a later process with the same pid does not match. */
+/* Add the start time of the process to the domain, so that a later process with the same pid does not match. */
 static int domain_complete(const struct command_request *cmd, struct wmk_ctl_domain *domain)
 {
 	uint64_t start_time;
@@ -158,7 +158,10 @@ static int contexts_check(const struct wmk_list *contexts)
 	return 0;
 }
 
-/* Add contexts and rules one by one. The callers have checked all contexts and rules, so a partial result is rare. */
+/*
+ * Add all contexts and rules, one after the other. The callers have already checked the contexts and rules, so an error
+ * after a part of the additions is rare.
+ */
 static int fill(struct wmk_session_channel *channel, const struct wmk_list *rules, const struct wmk_list *contexts)
 {
 	int err = 0;
@@ -170,7 +173,7 @@ static int fill(struct wmk_session_channel *channel, const struct wmk_list *rule
 	return err;
 }
 
-/* fill() for contexts. If the channel has recorded, warn that it continues in other streams. */
+/* fill() for contexts. If the channel has already recorded, warn that the channel continues in other streams. */
 static int add_contexts(struct command_request *cmd, struct wmk_session_channel *channel,
 			const struct wmk_list *contexts)
 {
@@ -188,7 +191,7 @@ static int add_contexts(struct command_request *cmd, struct wmk_session_channel 
 	return err;
 }
 
-/* Enable an existing channel again. The function rejects a request that has other settings than the channel. */
+/* Enable an existing channel again. Reject the request if its settings differ from those of the channel. */
 static int again(struct command_request *cmd, struct wmk_session_channel *channel, const struct wmk_ctl_channel *given)
 {
 	const struct wmk_ctl_channel *has = wmk_session_channel_options(channel);
@@ -208,8 +211,8 @@ static int again(struct command_request *cmd, struct wmk_session_channel *channe
 }
 
 /*
- * Finish a command. The session is locked on entry and unlocked on return; the function drops the reference. If `err`
- * is not negative, the function saves the session and updates the applications.
+ * Finish a command. The session is locked on entry and unlocked on return. The function also releases the caller's
+ * reference to the session. If `err` is not negative, the function saves the session and updates the applications.
  */
 static int changed(struct command_request *cmd, struct wmk_session *session, int err)
 {
@@ -226,7 +229,7 @@ static int changed(struct command_request *cmd, struct wmk_session *session, int
 }
 
 /*
- * Finish a command that may have failed after a part of its changes: save the completed changes and update the
+ * Finish a command that may have failed after some of its changes: save the completed changes, and update the
  * applications. Returns the first error.
  */
 static int changed_in_part(struct command_request *cmd, struct wmk_session *session, int err)
@@ -290,7 +293,7 @@ int wmk_command_disable_channel(struct command_request *cmd)
 	return changed(cmd, session, err);
 }
 
-/* Find the channel of the request; create a default channel if the domain has none. Locked. */
+/* Find the channel that the request names. If the domain has no channels, create a default channel. Locked. */
 static int channel_for(const struct command_request *cmd, struct wmk_session *session,
 		       const struct wmk_ctl_domain *domain, const char *name, struct wmk_session_channel **channel)
 {
@@ -316,7 +319,10 @@ static int channel_for(const struct command_request *cmd, struct wmk_session *se
 
 /* ── events ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Warn about a pattern that matches no known event: a typing error, or events of applications that start later. */
+/*
+ * Warn about a pattern that matches no known event, because of a typing error or because an application has not started
+ * yet.
+ */
 static void warn_unmatched(struct command_request *cmd, const char *pattern)
 {
 	struct wmk_tracing *tracing = cmd->commands->tracing;
@@ -339,7 +345,7 @@ static void warn_unmatched(struct command_request *cmd, const char *pattern)
 					 n > 2 ? near[2] : "");
 }
 
-/* Check the rules with the rights of the session's owner, because recording uses these rights. */
+/* Check the rules with the rights of the session's owner, because the daemon records with these rights. */
 static int kernel_rules_check(struct command_request *cmd, const char *name, const struct wmk_list *rules)
 {
 	struct wmk_session *session;
@@ -369,8 +375,8 @@ int wmk_command_enable_event(struct command_request *cmd)
 	if (err == 0 && request->domain.kind == WMK_DOMAIN_KERNEL)
 		err = kernel_rules_check(cmd, request->session, &request->rules);
 	/*
-	 * For a domain of named applications, the known events may belong to other applications, so the filters are not
-	 * checked.
+	 * In a domain of named applications, filters are not checked, because the known events may belong to other
+	 * applications.
 	 */
 	for (uint32_t i = 0; err == 0 && request->domain.kind == WMK_DOMAIN_USER && i < request->rules.n; i++)
 		err = wmk_tracing_filter_check(cmd->commands->tracing,
@@ -454,7 +460,10 @@ int wmk_command_add_context(struct command_request *cmd)
 	return changed_in_part(cmd, session, add_contexts(cmd, channel, &request->contexts));
 }
 
-/* Add the pid context, which selects kernel records, and check that each filter can be combined with the pid list. */
+/*
+ * Add the context `pid` to each kernel channel, because this context selects the records of the tracked processes. The
+ * function also checks that each filter can be combined with the pid list.
+ */
 static int narrow(struct command_request *cmd, struct wmk_session *session)
 {
 	const char *name = wmk_ctf_context(WMK_CONTEXT_PID)->field.name;
@@ -473,7 +482,10 @@ static int narrow(struct command_request *cmd, struct wmk_session *session)
 	return err;
 }
 
-/* Change the list of tracked kernel processes, and narrow all kernel channels. After an error the list is restored. */
+/*
+ * Change the list of tracked kernel processes, and restrict all kernel channels to this list. After an error, the
+ * previous list is restored.
+ */
 static int track_kernel(struct command_request *cmd, struct wmk_session *session, const struct wmk_ctl_track *request,
 			bool add)
 {
@@ -499,10 +511,10 @@ static int track_kernel(struct command_request *cmd, struct wmk_session *session
 }
 
 /*
- * Translate pids from the client's PID namespace to the daemon's namespace, in memory of the request. For another
- * namespace, each pid costs a scan of /proc, so the number of pids is limited. A process to remove from the list may
- * have ended. For an ended process, the function takes the pid of the request as a pid of the daemon's namespace,
- * because lists show such pids.
+ * Translate pids from the client's PID namespace to the daemon's PID namespace, and store the new list in the memory of
+ * the request. If the client has another PID namespace, each pid requires a scan of /proc, so the number of pids is
+ * limited. A process that is removed from the list may already have ended. If the process has ended, the function
+ * interprets the pid in the daemon's PID namespace, because lists show pids of this namespace.
  */
 static int processes_of(struct command_request *cmd, struct wmk_ctl_track *request, bool add)
 {

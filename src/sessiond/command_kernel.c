@@ -5,8 +5,8 @@
  *     catalog ── patterns ──► events ── format files ──► fields
  *                                    ── sessions that the client may use ──► enabled
  *
- * A system call has two kernel events (entry and exit), but is listed as one: provider "syscall", its name, its
- * arguments and its result. Probes of sessions are omitted, because no pattern selects them.
+ * A system call has two kernel events (entry and exit), but the list has one event: provider "syscall", the name, the
+ * arguments and the result. The list omits probes of sessions, because no pattern selects them.
  */
 #include "sessiond/command_request.h"
 
@@ -31,7 +31,7 @@
 #define CALL "syscall"
 #define FILE_MAX (2 * WMK_NAME_MAX + 16)
 
-/* The listed entries of the catalog, in the order of the events in the reply. */
+/* The catalog entries in the list, in the order of the events in the reply. */
 struct kernel_listing {
 	struct command_request *cmd;
 	const struct wmk_tracefs *tracefs;
@@ -40,7 +40,8 @@ struct kernel_listing {
 };
 
 /*
- * The exit event that belongs to the entry event of a system call. `name` is the buffer for the name of the exit event.
+ * Return the exit event of the system call to which an entry event belongs. The function writes the name of the exit
+ * event to the buffer `name`.
  */
 static struct wmk_kentry exit_of(const struct wmk_kentry *entry, char name[WMK_NAME_MAX + 1])
 {
@@ -84,7 +85,7 @@ static bool is_asked(const struct kernel_listing *listing, const struct wmk_kent
 	return patterns->n == 0;
 }
 
-/* Report a pattern that matches nothing, with the nearest names. */
+/* Return an error for a pattern that matches no event; the message contains similar names. */
 static int patterns_check(const struct kernel_listing *listing)
 {
 	const struct wmk_list *patterns = &asked(listing)->patterns;
@@ -100,7 +101,7 @@ static int patterns_check(const struct kernel_listing *listing)
 
 /* ── events and fields ───────────────────────────────────────────────────────────────────────────────── */
 
-/* An event gets no fields if its module was unloaded meanwhile, or if its format is unknown. */
+/* If the module of an event was unloaded, or the format of an event is unknown, the event has no fields in the list. */
 static int fields_add(const struct kernel_listing *listing, const struct wmk_kentry *entry, struct wmk_ctl_event *is)
 {
 	struct wmk_kevent *event;
@@ -196,8 +197,8 @@ static int list_events(struct kernel_listing *listing)
 /* ── missing features ────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Uses a tracefs instance with an empty session name. No channel has an instance with an empty session name, because
- * session names are not empty. One caller at a time.
+ * To find missing features, the function uses a tracefs instance with an empty session name. This tracefs instance
+ * cannot belong to a channel, because session names are never empty. One caller at a time.
  */
 static int lacks_find(const struct kernel_listing *listing, struct wmk_kmissing *lacks)
 {

@@ -19,7 +19,10 @@ struct command_request {
 };
 
 /* ── command.c ── */
-/* Find a session that the client may use: a reference, not locked; -ENOENT with the nearest names. */
+/*
+ * Find a session that the client may use, and return a reference without locking the session. -ENOENT: the chain has
+ * similar names.
+ */
 int wmk_command_request_session(struct command_request *cmd, const char *name, struct wmk_session **session);
 /*
  * Find and lock a session that the client may use. wmk_command_request_leave() unlocks the session and drops the
@@ -28,29 +31,30 @@ int wmk_command_request_session(struct command_request *cmd, const char *name, s
 int wmk_command_request_enter(struct command_request *cmd, const char *name, struct wmk_session **session);
 void wmk_command_request_leave(struct wmk_session *session);
 /*
- * References to all sessions that the client may use, in a malloc'd array. Returns the number of references or -errno.
- * `own`: only sessions that belong to the client. `glob`: only sessions with a name that matches; NULL: all.
+ * Get references to all sessions that the client may use, in an array from malloc(). Returns the number of references
+ * or -errno. `own` selects only sessions that belong to the client's user. `glob` selects only sessions with a matching
+ * name; NULL selects all sessions.
  */
 int wmk_command_request_sessions(struct command_request *cmd, bool own, const char *glob,
 				 struct wmk_session ***sessions);
-/* Locked. Save the session. If saving fails, add a warning. */
+/* Locked. Save the session. If the session cannot be saved, add a warning to the reply. */
 void wmk_command_request_changed(struct command_request *cmd, struct wmk_session *session);
 /*
- * Not locked, with a reference. Bring the applications in line, then describe the session in the reply (struct
- * wmk_ctl_outcome). A session that was destroyed meanwhile is no error.
+ * Not locked, with a reference. Reconcile the applications, and then describe the session in the reply (struct
+ * wmk_ctl_outcome). The function also succeeds if another client has destroyed the session in the meantime.
  */
 int wmk_command_request_update(struct command_request *cmd, struct wmk_session *session);
 /*
- * Locked. Describe the session in the reply; errors become warnings. With no_wait, the counts are the latest known
- * counts.
+ * Locked. Describe the session in the reply; errors are added to the reply as warnings. With no_wait, the counts are
+ * those that the consumer daemon reported last.
  */
 int wmk_command_request_describe(struct command_request *cmd, struct wmk_session *session);
 /* Add a warning to the reply. */
 void wmk_command_request_warn(struct command_request *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Add the thread's cause chain as a warning, and clear it. */
+/* Add the cause chain of this thread as a warning, and clear the chain. */
 void wmk_command_request_warn_cause(struct command_request *cmd, const char *what);
-/* Locked. Warn about ring sets of earlier daemons: no application has reattached these ring sets yet. */
+/* Locked. Warn about ring sets of earlier daemons that no application has reattached yet. */
 void wmk_command_request_warn_awaited(struct command_request *cmd, struct wmk_session *session);
 
 static inline const char *wmk_list_text(const struct wmk_list *list, uint32_t i)

@@ -66,7 +66,7 @@ static int default_place(const struct wmk_ctl_create *request, const char *name,
 	return n > 0 && (size_t)n < size ? 0 : wmk_error(-ENAMETOOLONG, "the path of the trace is too long");
 }
 
-/* Normalize: remove '//', '/./', and a '/' at the end. (The target of '..' depends on links.) */
+/* Normalize the path: remove '//', '/./', and a trailing '/'. (The target of '..' depends on links.) */
 static void path_tidy(char *path)
 {
 	char *to = path;
@@ -83,10 +83,10 @@ static void path_tidy(char *path)
 	*to = '\0';
 }
 
-/* Check that the directory is free, that no other session will write there, and that the client can find the trace. */
+/* Check three conditions: the directory is unused, no other session will use it, and the client can find the trace. */
 static int place_check(struct command_request *cmd, const struct wmk_session_options *o)
 {
-	/* The directory may contain snapshots of earlier sessions, because each new snapshot has a name of its own. */
+	/* The directory may contain snapshots of earlier sessions, because each new snapshot gets a new name. */
 	int err = o->settings.snapshot ? 0 : wmk_session_output_check(cmd->commands->tracing, o);
 
 	if (err == 0 && !wmk_peer_sees(cmd->peer, o->path))
@@ -97,8 +97,8 @@ static int place_check(struct command_request *cmd, const struct wmk_session_opt
 }
 
 /*
- * Store the path in `path`, to which the options point. A default path contains the time in seconds. If an earlier path
- * of the same second is in use, the new path gets a number as suffix.
+ * Write the path into the buffer `path`, and set the path of the options to this buffer. A default path contains the
+ * time in seconds. If another default path of the same second is in use, the new path gets a number as suffix.
  */
 static int choose_path(struct command_request *cmd, const struct wmk_session_options *o, bool auto_name, char *path,
 		       size_t size)
@@ -143,7 +143,7 @@ static void auto_name(char *name, size_t size, unsigned attempt)
 		snprintf(name + n, size - n, "-%u", attempt);
 }
 
-/* A description is one line in lists, and text in the metadata. */
+/* A description is printed on one line of a list, and is stored as text in the metadata. */
 static int description_check(const char *text)
 {
 	if (!wmk_utf8_is(text))
@@ -171,7 +171,7 @@ static int create_once(struct command_request *cmd, unsigned attempt, struct wmk
 		auto_name(name, sizeof(name), attempt);
 		options.name = name;
 	}
-	/* Checked before the name becomes a part of a path. */
+	/* The name is checked before it becomes a component of a path. */
 	int err = strlen(options.name) > WMK_CTL_NAME_MAX || strchr(options.name, '/')
 			  ? wmk_error(-EINVAL, "invalid session name: allowed are 1 to %u bytes without '/'",
 				      WMK_CTL_NAME_MAX)
@@ -252,7 +252,7 @@ static int destroy_one(struct command_request *cmd, struct wmk_session *session)
 		wmk_command_request_warn_cause(cmd, "not all applications were updated");
 	if (wmk_session_finish(session, last, &cmd->arena) < 0)
 		wmk_command_request_warn_cause(cmd, "not everything could be written");
-	/* After an error, the entry may lack even the name of the session: remove such an entry. */
+	/* After an error, remove the entry if it does not have the name of the session. */
 	if (!last->name)
 		outcome->sessions.n--;
 	if (c->changed && c->changed(c->data, session, true) < 0)
@@ -267,9 +267,9 @@ static int none_matches(const char *glob)
 }
 
 /*
- * Call `one`, which takes over the reference, for all sessions, or for the sessions that match `glob`. A session that
- * is already in the requested state is no error. A session that another client has destroyed meanwhile is no error
- * either. Returns the first other error.
+ * Call `one` for all sessions, or for the sessions that match `glob`. `one` takes ownership of the reference to the
+ * session. A session that is already in the requested state is no error. If another client has destroyed a session in
+ * the meantime, the function returns no error for this session. Returns the first other error.
  */
 static int each_session(struct command_request *cmd, bool own, const char *glob,
 			int (*one)(struct command_request *cmd, struct wmk_session *session))
@@ -294,8 +294,8 @@ static int each_session(struct command_request *cmd, bool own, const char *glob,
 }
 
 /*
- * Call `one`, which takes over the reference, for the sessions of the request. `all`: an empty name selects all
- * sessions.
+ * Call `one` for the sessions that the request selects. `one` takes ownership of the reference to the session. If `all`
+ * is true, an empty name in the request selects all sessions.
  */
 static int requested_sessions(struct command_request *cmd, bool all,
 			      int (*one)(struct command_request *cmd, struct wmk_session *session))
@@ -338,8 +338,8 @@ int wmk_command_shutdown(struct command_request *cmd)
 /* ── start, stop, clear, regenerate ──────────────────────────────────────────────────────────────────── */
 
 /*
- * A user's daemon records only that user. At `start`, the daemon of a user creates the user's trace and rings, and
- * reports errors of the trace and of the rings.
+ * The daemon of an ordinary user records only this user's applications. `start` creates the trace and the rings of the
+ * daemon's user, and so reports errors of the trace and of the rings.
  */
 static int prepare(struct command_request *cmd, struct wmk_session *session)
 {
@@ -477,7 +477,7 @@ int wmk_command_regenerate(struct command_request *cmd)
 
 /* ── snapshots ───────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Copy and normalize a path of the client; "" stays "". */
+/* Copy and normalize a path that the client has sent; "" is copied as "". */
 static int path_take(const struct command_request *cmd, const char *given, char *path, size_t size)
 {
 	const int n = snprintf(path, size, "%s", given);

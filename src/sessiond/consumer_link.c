@@ -20,7 +20,7 @@
 
 /* ── requests ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* True if the same request is queued and abandoned. */
+/* True if an equal request is queued, and its caller has stopped waiting. */
 static bool is_asked(const struct wmk_consumer_link *link, uint16_t type, uint64_t trace, uint64_t rings)
 {
 	const struct wmk_link_request *request = link->requests;
@@ -32,7 +32,7 @@ static bool is_asked(const struct wmk_consumer_link *link, uint16_t type, uint64
 }
 
 /*
- * True if the request has timed out, and a request for `trace` would probably time out, too. A second timeout is
+ * True if the request has timed out, and a new request for `trace` would probably time out, too. A second timeout is
  * probable if both traces are in one directory, or if the consumer has answered no request since the first timeout.
  */
 static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_request *request, uint64_t trace)
@@ -50,8 +50,8 @@ static bool is_late_for(struct wmk_consumer_link *link, const struct wmk_link_re
 }
 
 /*
- * True if a request has timed out. Further requests for the trace then do not wait, because they can be performed
- * later.
+ * True if a request has timed out. After a timeout, further requests for the trace do not wait, because the consumer
+ * daemon can perform these requests later.
  */
 static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 {
@@ -63,9 +63,10 @@ static bool is_late(struct wmk_consumer_link *link, uint64_t trace)
 }
 
 /*
- * Queue a request and wait. 0: *result is the answer, which the caller frees; -errno. A call without waiting (`ms` 0)
- * adds no second request of the same kind: requests would accumulate while a consumer hangs. A query of counts or of
- * senders does not wait if the consumer daemon is late already: the caller also has the counts of the rings.
+ * Queue a request and wait. 0: *result is the answer, which the caller frees; -errno. If a call does not wait (`ms` is
+ * 0), and a request of the same kind is queued, no second request is added. If such requests were added, requests would
+ * accumulate while a consumer daemon hangs. If the consumer daemon is already late, a query of counts or of senders
+ * does not wait, because the caller also has the counts in the rings.
  */
 static int ask(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
 	       uint64_t trace, uint64_t rings, int ms, struct wmk_link_request **result)
@@ -110,7 +111,10 @@ out:
 
 /* ── add ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Record the trace (`rings` 0) or the rings for the replay, and send the request that adds them to the consumer. */
+/*
+ * Store the trace (`rings` is 0) or the rings for the next consumer daemon, and send the request that adds them to the
+ * current consumer daemon.
+ */
 static int add(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is, const void *object,
 	       uint64_t trace, uint64_t rings, int fd, int ms)
 {
@@ -159,7 +163,7 @@ int wmk_consumer_link_rings_add(struct wmk_consumer_link *link, const struct wmk
 
 /* ── other requests ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The error that currently delays writing; 0: none. */
+/* Return the error that currently delays writing, or 0. */
 static int stuck(const struct wmk_consumerd_report *report)
 {
 	const struct wmk_consumerd_channel *channels = report->channels.items;
@@ -317,8 +321,8 @@ void wmk_consumer_link_wake(struct wmk_consumer_link *link, uint64_t trace)
 
 	pthread_mutex_lock(&link->lock);
 	/*
-	 * No request is needed if a new consumer starts, because it drains everything. If the queue has an unsent WAKE
-	 * request for the trace or for all traces, the function adds no second WAKE request.
+	 * If a new consumer daemon starts, no request is needed, because it drains all rings. If the queue has an
+	 * unsent WAKE request for the trace or for all traces, the function adds no other WAKE request.
 	 */
 	for (request = link->requests; request; request = request->next)
 		if (request->type == WMK_CONSUMERD_WAKE && !request->sent &&
@@ -359,7 +363,7 @@ int wmk_consumer_link_list(struct wmk_consumer_link *link, int ms, wmk_consumer_
 
 	if (err < 0)
 		return err;
-	/* Adopt all entries before the first call of `held`. */
+	/* Adopt all entries before `held` is called for the first time. */
 	for (size_t i = 0; i < answer->n_held && err >= 0; i++)
 		err = adopt(link, &answer->held[i]);
 	err = err > 0 ? 0 : err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer_link_metadata.c - send metadata to waymark-consumerd. The text is split into requests that stay in the list
- * until they are written. The next consumer receives the remaining requests before the rings (consumer_link_replay.c).
+ * consumer_link_metadata.c - send metadata to waymark-consumerd. The text is split into requests, which stay in the
+ * list until the consumer daemon has written them. The next consumer daemon receives the remaining requests before the
+ * rings (consumer_link_replay.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "base/testpoint.h"
 #include "sessiond/consumer_link_request.h"
 
-/* Queues one part of the text. NULL with a cause chain. */
+/* Queues one part of a metadata text. NULL with a cause chain. */
 static struct wmk_link_request *part_new(struct wmk_consumer_link *link, struct wmk_consumerd_metadata *is,
 					 const char *text, size_t len)
 {
@@ -35,7 +36,7 @@ static struct wmk_link_request *part_new(struct wmk_consumer_link *link, struct 
 	return request;
 }
 
-/* Frees the requests from `*at` to the end of the list. None of these requests has been sent. */
+/* Frees the requests from `*at` to the end of the list. The freed requests must not have been sent. */
 static void take_back(struct wmk_consumer_link *link, struct wmk_link_request **at)
 {
 	while (*at) {
@@ -47,7 +48,10 @@ static void take_back(struct wmk_consumer_link *link, struct wmk_link_request **
 	link->requests_end = at;
 }
 
-/* Queues all parts in order, or none. Returns the last request, or NULL with a cause chain. */
+/*
+ * Queues all parts of the text in order or, after an error, no part. Returns the last request, or NULL with a cause
+ * chain.
+ */
 static struct wmk_link_request *parts_add(struct wmk_consumer_link *link, struct wmk_replay_trace *trace,
 					  const char *text, size_t len, bool replace, uint64_t chunk)
 {
@@ -88,7 +92,10 @@ int wmk_consumer_link_metadata(struct wmk_consumer_link *link, uint64_t number, 
 		err = wmk_link_ended(link);
 	else if (!trace)
 		err = wmk_errorx(-ENOENT, "there is no trace %llu", (unsigned long long)number);
-	/* A file of unknown length accepts only a replacement, which will include this text. */
+	/*
+	 * If the length of the metadata is unknown, only a replacement is accepted; the replacement must include this
+	 * text.
+	 */
 	else if (len && (replace || trace->complete)) {
 		request = parts_add(link, trace, text, len, replace, trace->is.chunk);
 		err = request ? 0 : -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_link_replay.c - record what the consumer holds: traces, ring sets with their descriptors, and the counts of
- * removed rings. A new consumer receives all recorded traces, ring sets and counts, and continues at the end of the
- * traces.
+ * removed rings. The link stores all traces, ring sets and counts. A new consumer daemon receives all traces, ring sets
+ * and counts, and continues at the end of the trace files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -133,8 +133,8 @@ void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t number, uint64_t
 }
 
 /*
- * The next consumer daemon opens this chunk. If the previous chunk is still open, the consumer daemon continues the
- * rotation.
+ * Store a rotation for the next consumer daemon, which opens the chunk is->chunk. If the previous chunk is still open,
+ * the consumer daemon completes the rotation.
  */
 int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *is)
 {
@@ -181,7 +181,8 @@ static void rings_are_gone(struct wmk_consumer_link *link, struct wmk_replay_tra
 	struct wmk_arena arena = { 0 };
 
 	/*
-	 * Add the counts of the rings only once: an earlier answer that removed the rings has added the counts already.
+	 * Add the counts of the rings only once. If an earlier answer has already removed the rings, that answer has
+	 * added the counts.
 	 */
 	if (*rings_at(trace, request->rings) &&
 	    wmk_object_decode(&wmk_consumerd_report_object, request->reply, request->reply_len, &report, &arena) == 0) {
@@ -245,7 +246,7 @@ static int give_rings(struct wmk_consumer_link *link, const struct wmk_replay_tr
 	struct wmk_link_request *request;
 
 	is.resume = true;
-	/* The crashed consumer may not have completed a CLEAR, so clear again. */
+	/* The crashed consumer daemon may not have completed a CLEAR request, so clear again. */
 	is.clear = trace->clearing > 0;
 	request = wmk_link_query(link, WMK_CONSUMERD_RINGS_ADD, &wmk_consumerd_rings_object, &is, rings->fd, true);
 	if (!request)
@@ -257,7 +258,7 @@ static int give_rings(struct wmk_consumer_link *link, const struct wmk_replay_tr
 	return 0;
 }
 
-/* Unlink the unanswered METADATA requests of the trace, in order; returns the first. */
+/* Unlink the unanswered METADATA requests of the trace, keep their order, and return the first request. */
 static struct wmk_link_request *take_metadata(struct wmk_consumer_link *link, uint64_t trace)
 {
 	struct wmk_link_request **at = &link->requests, *first = NULL, **end = &first;
@@ -285,7 +286,7 @@ static struct wmk_link_request *last_of(struct wmk_link_request *first)
 	return first;
 }
 
-/* Insert the requests before all others. */
+/* Insert the requests at the front of the list. */
 static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *first)
 {
 	struct wmk_link_request *last = last_of(first);
@@ -299,8 +300,8 @@ static void put_first(struct wmk_consumer_link *link, struct wmk_link_request *f
 }
 
 /*
- * Drop parts of earlier replacements that the new consumer has not written. The new consumer needs only the latest
- * replacement with all its parts, and the parts that follow it.
+ * Drop the parts of older replacements that the new consumer daemon has not written. The new consumer daemon needs only
+ * the latest replacement with all its parts, and the parts that were appended later.
  */
 static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 {
@@ -308,8 +309,8 @@ static struct wmk_link_request *drop_replaced(struct wmk_link_request *first)
 	bool inside = false;
 
 	/*
-	 * Parts of an earlier chunk precede the other parts. The parts of an earlier chunk stay in the list, because
-	 * the rotation of the earlier chunk may not be finished.
+	 * In the list, the parts of an earlier chunk precede the other parts. The parts of an earlier chunk stay in the
+	 * list, because the rotation of that chunk may not be finished.
 	 */
 	if (first && first->next && first->chunk != last_of(first)->chunk)
 		return first;
@@ -348,7 +349,10 @@ static int give_trace(struct wmk_consumer_link *link, const struct wmk_replay_tr
 
 int wmk_replay_send(struct wmk_consumer_link *link)
 {
-	/* Each request is inserted at the front, so the order is: trace, its metadata, its rings. */
+	/*
+	 * Each request is inserted at the front, so the resulting order is: the trace, the trace's metadata, the
+	 * trace's rings.
+	 */
 	for (struct wmk_replay_trace *trace = link->traces; trace; trace = trace->next) {
 		for (struct wmk_replay_rings *rings = trace->rings; rings; rings = rings->next)
 			if (give_rings(link, trace, rings) < 0)

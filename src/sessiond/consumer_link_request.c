@@ -3,9 +3,10 @@
  * consumer_link_request.c - the queue of requests to waymark-consumerd: encode, send, wait for the answer (see
  * consumer_link_request.h).
  *
- * A request stays in the list until it is answered. When the consumer crashes, the link first replays to the next
- * consumer everything that the crashed consumer held. Then the link sends the list. So a thread that waits for an
- * answer during a crash notices only a delay. A caller that stops waiting abandons its request.
+ * A request stays in the list until the consumer daemon has answered the request. After a crash of the consumer daemon,
+ * the link first sends the next consumer daemon all traces and rings that the crashed one held. The link then sends the
+ * unanswered requests in the list. A thread that waits for an answer is therefore only delayed by a crash of the
+ * consumer daemon. If a caller stops waiting, its request becomes an abandoned request.
  */
 #include "sessiond/consumer_link_request.h"
 
@@ -91,7 +92,7 @@ struct wmk_link_request *wmk_link_query(struct wmk_consumer_link *link, uint16_t
 	return request;
 }
 
-/* Queue the body in as many frames as it needs. */
+/* Queue the body of a request in as many frames as it requires. */
 static int send_request(struct wmk_consumer_link *link, const struct wmk_link_request *request)
 {
 	const uint8_t *at = request->body;
@@ -140,7 +141,7 @@ void wmk_link_pump(struct wmk_consumer_link *link)
 	}
 }
 
-/* The link thread sends the rest, and handles a broken connection. */
+/* The link thread sends the remaining bytes, and handles a broken connection. */
 void wmk_link_submit(struct wmk_consumer_link *link)
 {
 	wmk_link_pump(link);

@@ -9,7 +9,7 @@
  *     consumer_link_metadata.c   metadata, in parts that stay queued until they are written
  *     consumer_link_replay.c     traces and rings that the consumer holds, to be sent to the next one
  *
- * `lock` protects all of struct wmk_consumer_link, except fields marked as the thread's.
+ * `lock` protects all members of struct wmk_consumer_link, except the members that only the link thread uses.
  */
 #ifndef WMK_SESSIOND_CONSUMER_LINK_REQUEST_H
 #define WMK_SESSIOND_CONSUMER_LINK_REQUEST_H
@@ -20,7 +20,7 @@
 #include "sessiond/consumer_link.h"
 #include "wire/wire.h"
 
-/* A ring set that the consumer holds. */
+/* A ring set that the consumer daemon holds. */
 struct wmk_replay_rings {
 	struct wmk_replay_rings *next;
 	struct wmk_consumerd_rings is;
@@ -106,26 +106,32 @@ struct wmk_consumer_link {
 
 /* ── consumer_link_request.c; all under lock ─────────────────────────────────────────────────────────── */
 
-/* Queues a request (first: before all others). The body is copied. NULL with a cause chain. */
+/*
+ * Queues a request; if `first` is true, the request is queued before all other requests. The body is copied. NULL with
+ * a cause chain.
+ */
 struct wmk_link_request *wmk_link_query(struct wmk_consumer_link *link, uint16_t type, const struct wmk_object *is,
 				      const void *object, int fd, bool first);
-/* Sends the greeting that a consumer daemon requires. Takes the lock. 0 or -errno with a cause chain. */
+/*
+ * Sends the greeting that a consumer daemon expects on a new connection. Takes the lock. 0 or -errno with a cause
+ * chain.
+ */
 int wmk_link_greet(struct wmk_consumer_link *link);
-/* Sends requests that are not sent yet. */
+/* Sends all queued requests that have not been sent. */
 void wmk_link_pump(struct wmk_consumer_link *link);
-/* Sends as much as the socket accepts; the link thread sends the rest. */
+/* Sends as many bytes as the socket accepts; the link thread sends the remaining bytes. */
 void wmk_link_submit(struct wmk_consumer_link *link);
 /* -ECONNABORTED, with the reason in the cause chain. */
 int wmk_link_ended(const struct wmk_consumer_link *link);
 /*
- * Waits for the answer; releases the lock meanwhile. If request->done is set on return, the caller owns the request.
- * If request->done is not set on return, the link has ended, or the request is abandoned. The answer then frees an
- * abandoned request.
+ * Waits for the answer, and releases the lock while waiting. If request->done is set on return, the caller owns the
+ * request. If request->done is not set on return, the link has ended, or the request was abandoned. The function that
+ * processes the answer frees an abandoned request.
  */
 int wmk_link_wait(struct wmk_consumer_link *link, struct wmk_link_request *request, const struct timespec *end);
 /*
- * Removes an answered request from the list. If a thread waits for the answer, the function wakes this thread, which
- * frees the request. Otherwise the function frees the request.
+ * Removes an answered request from the list. If a thread waits for the answer, the function wakes this thread, and the
+ * thread frees the request. If no thread waits for the answer, the function frees the request.
  */
 void wmk_link_answered(struct wmk_consumer_link *link, struct wmk_link_request *request);
 void wmk_link_request_free(struct wmk_link_request *request);
@@ -139,21 +145,30 @@ int wmk_replay_trace_add(struct wmk_consumer_link *link, const struct wmk_consum
 int wmk_replay_rings_add(struct wmk_consumer_link *link, const struct wmk_consumerd_rings *is, int fd);
 int wmk_replay_rotate(struct wmk_consumer_link *link, const struct wmk_consumerd_rotation *is);
 void wmk_replay_remove(struct wmk_consumer_link *link, uint64_t trace, uint64_t rings);
-/* Updates the entries according to an answer. */
+/* Updates the stored traces and rings after an answer. */
 void wmk_replay_answered(struct wmk_consumer_link *link, const struct wmk_link_request *request);
 /*
- * Queues the requests that add all recorded traces and rings to a new consumer. These requests precede all other queued
- * requests. 0 or -errno.
+ * Queues requests that add all stored traces and rings to a new consumer daemon. The requests that add traces and rings
+ * are queued before all other requests. 0 or -errno.
  */
 int wmk_replay_send(struct wmk_consumer_link *link);
-/* Sends heartbeats while no consumer runs: without heartbeats, writers that wait for room give up. */
+/*
+ * Sends heartbeats to the rings while no consumer daemon runs. Without heartbeats, writers that wait for free space
+ * would stop waiting.
+ */
 void wmk_replay_heartbeat(struct wmk_consumer_link *link);
 
 /* ── consumer_link_start.c; used by the link thread ──────────────────────────────────────────────────── */
 
-/* Connects to a running consumer. Returns its pid and sets link->sock and link->pidfd; or -errno with a cause chain. */
+/*
+ * Connects to a running consumer. Returns the pid of the consumer daemon, and sets link->sock and link->pidfd; or
+ * returns -errno with a cause chain.
+ */
 pid_t wmk_link_connect(struct wmk_consumer_link *link);
-/* Starts a consumer. Returns its pid, also in link->child, and sets link->sock and link->pidfd; or -errno. */
+/*
+ * Starts a consumer. Returns the pid of the consumer daemon, also in link->child, and sets link->sock and link->pidfd;
+ * or returns -errno.
+ */
 pid_t wmk_link_start(struct wmk_consumer_link *link);
 
 /* ── consumer_link_thread.c ──────────────────────────────────────────────────────────────────────────── */

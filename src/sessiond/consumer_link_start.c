@@ -43,7 +43,10 @@ pid_t wmk_link_connect(struct wmk_consumer_link *link)
 		return wmk_error(-errno, "no socket: %s", strerror(errno));
 	if (connect(link->sock, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
 	    getsockopt(link->sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0) {
-		/* The listener will receive the rings of all applications, so it must be a process of our user. */
+		/*
+		 * The process that listens on the socket receives the rings of all applications, so it must run as the
+		 * daemon's user.
+		 */
 		if (peer.uid == geteuid()) {
 			watch(link, peer.pid);
 			return peer.pid;
@@ -83,8 +86,8 @@ static int spawn(struct wmk_consumer_link *link, int connection, pid_t *child)
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, connection, CONNECTION_FD);
 	/*
-	 * The consumer gets a process session of its own: signals to the session daemon's process group do not reach
-	 * the consumer.
+	 * The consumer daemon is started in its own process session, so that signals to the session daemon's process
+	 * group do not reach it.
 	 */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attr, &none);
@@ -101,12 +104,13 @@ struct spawning {
 };
 
 /*
- * Start the consumer from a thread with its own descriptor table. A child process has a copy of the descriptor table,
- * which includes descriptors that applications have sent. execve() closes the copies. Each close() of a file on FUSE
- * waits for the FUSE server, even if other descriptors of the file remain. The FUSE server may never answer
- * (fuse_flush()). So this thread unshares its table, and closes all descriptors but stdio. Then the thread fetches the
- * connection from the shared table by pidfd_getfd(). Without pidfd_getfd() and close_range() (before Linux 5.9), the
- * child process gets a copy of every descriptor.
+ * Start the consumer daemon from a thread that has its own descriptor table. A child process gets a copy of the
+ * descriptor table, and this table contains descriptors that applications have sent. execve() closes the copies. Each
+ * close() of a descriptor of a FUSE file waits for the FUSE server, even if the file is still open in another table.
+ * The FUSE server may never reply (fuse_flush()). The thread therefore unshares its descriptor table, and closes all
+ * descriptors except stdin, stdout and stderr. After unsharing the table, the thread copies the connection from the
+ * shared descriptor table with pidfd_getfd(). If the kernel lacks pidfd_getfd() or close_range() (before Linux 5.9),
+ * the child process gets a copy of every descriptor.
  */
 static void *spawn_apart(void *data)
 {

@@ -32,12 +32,12 @@ void wmk_link_wake(struct wmk_consumer_link *link)
 {
 	const uint64_t one = 1;
 
-	/* A failed write means that the eventfd is readable already. */
+	/* If the write fails, the eventfd is already readable. */
 	if (write(link->wake, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* Read a flag that other threads set. */
+/* Read a flag that other threads can set. */
 static bool is_set(struct wmk_consumer_link *link, const bool *flag)
 {
 	pthread_mutex_lock(&link->lock);
@@ -54,7 +54,7 @@ static void drain_wake(struct wmk_consumer_link *link)
 		return;
 }
 
-/* End the link: no consumer will follow. */
+/* End the link, because no other consumer daemon will be started. */
 static void end(struct wmk_consumer_link *link, int err, const char *words, bool notify)
 {
 	pthread_mutex_lock(&link->lock);
@@ -93,8 +93,8 @@ static void heartbeat(struct wmk_consumer_link *link)
 }
 
 /*
- * After the socket has closed, wait until the process has ended: the next consumer then finds the runtime directory
- * free. `words` gets the reason for the end of the process.
+ * After the socket was closed, wait until the process has ended, so that the next consumer daemon finds the runtime
+ * directory unused. `words` receives the reason why the process has ended.
  */
 static void await_exit(struct wmk_consumer_link *link, char *words, size_t size)
 {
@@ -119,7 +119,7 @@ static void await_exit(struct wmk_consumer_link *link, char *words, size_t size)
 	link->pidfd = -1;
 }
 
-/* Wait for the greeting of the consumer. 0 or -errno. */
+/* Wait for the greeting that the consumer daemon sends. 0 or -errno. */
 static int await_greeting(struct wmk_consumer_link *link)
 {
 	const int64_t until = wmk_clock_ms() + HELLO_MS;
@@ -159,7 +159,10 @@ static int await_greeting(struct wmk_consumer_link *link)
 	return wmk_error(-ETIMEDOUT, "the consumer daemon is not ready after %d s", HELLO_MS / 1000);
 }
 
-/* Send a new consumer everything that the earlier one held, then the unanswered requests. */
+/*
+ * Send a new consumer daemon the traces and rings that the previous consumer daemon held, and then the unanswered
+ * requests.
+ */
 static int replay(struct wmk_consumer_link *link, pid_t pid)
 {
 	struct wmk_link_request *request, *next;
@@ -250,7 +253,7 @@ static void answer(struct wmk_consumer_link *link, const struct wmk_frame *frame
 	wmk_link_answered(link, request);
 }
 
-/* Store one item of a LIST answer. */
+/* Store one item of the answer to a LIST request. */
 static void held(struct wmk_consumer_link *link, const struct wmk_frame *frame, const void *body, size_t len, int *fd)
 {
 	struct wmk_link_request *request = request_of(link, frame);
@@ -321,7 +324,7 @@ static int receive(struct wmk_consumer_link *link)
 	return taken < 0 ? taken : got > 0 ? 0 : got < 0 ? got : -EPIPE;
 }
 
-/* True when a new consumer holds everything that the earlier one had. */
+/* True if a new consumer daemon holds all traces and rings that the previous consumer daemon held. */
 static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 {
 	bool back;
@@ -334,8 +337,8 @@ static bool is_back(struct wmk_consumer_link *link, char *words, size_t size)
 }
 
 /*
- * Serve until the connection breaks (-errno), the link is taken over (-ECONNABORTED) or closed (0). *useful: data was
- * received.
+ * Serve the connection until it breaks (returns -errno), another session daemon takes the link over (-ECONNABORTED), or
+ * the link is closed (0). *useful: data was received.
  */
 static int serve(struct wmk_consumer_link *link, bool notify, bool *useful)
 {
@@ -348,7 +351,7 @@ static int serve(struct wmk_consumer_link *link, bool notify, bool *useful)
 	while (err == 0 && !is_set(link, &link->closing)) {
 		const bool back = is_back(link, words, sizeof(words));
 
-		/* Heartbeats are also required while several consumers crash early, one after another. */
+		/* Heartbeats are also required if several consumer daemons crash early, one after another. */
 		if (!back && wmk_clock_ms() >= next && wmk_clock_ms() < until) {
 			heartbeat(link);
 			next = wmk_clock_ms() + BEAT_MS;
@@ -402,8 +405,9 @@ static void pause_for(struct wmk_consumer_link *link, unsigned failures)
 }
 
 /*
- * After a first success, retries never stop, because the cause may be temporary. An update may be replacing the
- * program, or no process can be created at present.
+ * After the first successful start, the link retries without limit, because the cause of a failure may be temporary. A
+ * failure may be temporary, for example because an update is replacing the program, or because no process can be
+ * created.
  */
 static void report_failures(struct wmk_consumer_link *link, unsigned failures, const char *words)
 {
@@ -415,7 +419,9 @@ static void report_failures(struct wmk_consumer_link *link, unsigned failures, c
 		link->options.on_change(link->options.data, 0, text);
 }
 
-/* Serve one consumer, from the connection to its end. True: continue with another one. */
+/*
+ * Serve one consumer daemon, from the connection until the consumer daemon has ended. True: continue with another one.
+ */
 static bool serve_one(struct wmk_consumer_link *link, bool *lost, unsigned *failures)
 {
 	char words[300];
@@ -472,8 +478,8 @@ void *wmk_link_run(void *arg)
 	if (link->pidfd >= 0)
 		close(link->pidfd);
 	/*
-	 * A consumer that keeps running does not depend on the session daemon. A consumer that has ended is reaped here
-	 * or by init.
+	 * A consumer daemon that keeps running does not depend on the session daemon. A consumer daemon that has ended
+	 * is reaped here, or else by init.
 	 */
 	if (link->child)
 		waitpid(link->child, NULL, WNOHANG);

@@ -2,10 +2,10 @@
 /*
  * consumer_port.c - traces and rings of sessions at the consumer daemon (see consumer_port.h).
  *
- * Functions that open or declare run with the lock of the session held. Functions that write, count or close run
- * without this lock, in one thread per session at a time (tracing.h). A consumer daemon that is being replaced does not
- * answer in time. If a request has timed out, the link performs the request later. So the functions of this file do not
- * report the timeout as an error.
+ * Functions that open or declare traces and rings are called with the session locked. Functions that write, count or
+ * close are called without the session's lock, in at most one thread per session at a time (tracing.h). While a
+ * consumer daemon is being replaced, requests are not answered in time. If a request has timed out, the link still
+ * performs the request later. The functions of this file therefore do not return the timeout of a request as an error.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -267,8 +267,8 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **out)
 	if (held)
 		wmk_adopted_trace(side, info, true);
 	/*
-	 * Request the rotation again, before the metadata of the open chunk is sent. The consumer daemon may not have
-	 * received the request from the earlier session daemon.
+	 * Send the request for the rotation again, before the metadata of the open chunk is sent. The request of the
+	 * earlier session daemon may not have reached the consumer daemon.
 	 */
 	if (held && *info->closed && wmk_port_trace_rotate(trace, info->closed, info->chunk, false) < 0)
 		wmk_error_clear();
@@ -291,8 +291,8 @@ static int metadata_replace(void *data, const char *text, size_t len, bool wait)
 	int err = wmk_consumer_link_metadata(trace->side->link, trace->number, text, len, true, wait ? METADATA_MS : 0);
 
 	/*
-	 * The next count notes corrupt rings again. (relaxed: threads that count hold no lock; a second note does no
-	 * harm)
+	 * After the metadata was replaced, the next count adds comments about corrupt rings again. (relaxed: threads
+	 * that count hold no lock; a second note does no harm)
 	 */
 	pthread_mutex_lock(&trace->lock);
 	for (struct port_rings *rings = trace->rings; rings; rings = rings->next)
@@ -305,7 +305,7 @@ static void trace_close(void *data)
 {
 	struct port_trace *trace = data;
 	struct wmk_consumer_port *port = trace->port;
-	/* A trace without rings is closed with the lock of the session held, and no record is left to write. */
+	/* A trace without rings has no records to write, and is closed while the session is locked, so do not wait. */
 	const int ms = trace->silent ? 0 : trace->used ? WMK_PORT_WRITE_MS : GIVE_MS;
 
 	if (!port->leaving && wmk_consumer_link_trace_remove(trace->side->link, trace->number, ms, NULL, NULL) < 0)
@@ -410,8 +410,8 @@ static int kernel_give(struct port_rings *rings, const struct wmk_rings_info *in
 }
 
 /*
- * Create the entry of a ring set. If the consumer holds the set already (*held), the entry gets the number that the
- * consumer uses.
+ * Create the entry of a ring set. If the consumer daemon already holds the ring set (*held), the entry gets the number
+ * that the consumer daemon uses.
  */
 static struct port_rings *rings_begin(struct port_trace *trace, const struct wmk_rings_info *info, bool *held)
 {
@@ -460,7 +460,7 @@ static int rings_open(void *data, const struct wmk_rings_info *info, struct waym
 	return 0;
 }
 
-/* The functions of the link that return a report. */
+/* The type of wmk_consumer_link functions that return a report. */
 typedef int report_function(struct wmk_consumer_link *, uint64_t, uint64_t, int, struct wmk_arena *,
 		   struct wmk_consumerd_report *);
 
@@ -497,8 +497,8 @@ static int rings_stop(void *data, bool wait)
 }
 
 /*
- * The consumer clears whole traces, so one request per trace is enough. Only the last rings of the list send the
- * request, because new rings are inserted at the head of the list.
+ * The consumer daemon clears whole traces, so one request for each trace is sufficient. Only the last rings in the list
+ * send the clear request, because new rings are inserted at the head of the list.
  */
 static int rings_clear(void *data, bool wait)
 {
@@ -507,7 +507,8 @@ static int rings_clear(void *data, bool wait)
 	memset(&rings->counts, 0, sizeof(rings->counts));
 	memset(&rings->earlier, 0, sizeof(rings->earlier));
 	/*
-	 * After a clear, the next error of a stream is noted in the metadata again. (relaxed, as in metadata_replace())
+	 * After a clear, the next error of a stream adds a comment to the metadata again. (relaxed, as in
+	 * metadata_replace())
 	 */
 	atomic_store_explicit(&rings->named, false, memory_order_relaxed);
 	return rings->next

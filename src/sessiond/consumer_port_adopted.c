@@ -16,7 +16,7 @@
 #define ASK_MS 5000
 #define NO_STREAM UINT32_MAX
 
-/* A trace (`rings` 0), or a ring set of a trace. */
+/* An entry of the list: a trace (`rings` is 0), or a ring set of a trace. */
 struct port_adopted {
 	uint64_t trace, rings;
 	uint8_t uuid[16];                /* of the trace */
@@ -63,7 +63,7 @@ static struct port_adopted *held_find(const struct wmk_consumer_port_side *side,
 	return NULL;
 }
 
-/* Keep the counts of released rings. Without memory they are lost. */
+/* Keep the counts of rings that the consumer daemon has released. Without memory they are lost. */
 static void gone_keep(struct port_adopted *held, const struct wmk_list *gone)
 {
 	const struct wmk_consumerd_channel *from = gone->items;
@@ -177,7 +177,7 @@ uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, 
 	return number;
 }
 
-/* A consumer of kernel channels exists only if an earlier session needed this consumer. */
+/* A consumer daemon for kernel channels runs only if an earlier session needed this consumer daemon. */
 int wmk_consumer_port_take_over(struct wmk_consumer_port *port)
 {
 	int err = wmk_consumer_port_link(&port->sides[0]) ? 0 : -EIO;

@@ -6,8 +6,8 @@
  *     trace_open ──► page of the path: of another open trace, else held by a consumer daemon, else created
  *                      └──TRACE_ADD──► consumer daemon
  *
- * A page lives as long as a trace below its path is open. A later page starts with the size of the existing files,
- * which the consumer daemons measure.
+ * A budget page exists as long as a trace below its path is open. A page that is created later starts with the size of
+ * the existing files, which the consumer daemons measure.
  */
 #include "sessiond/consumer_port_traces.h"
 
@@ -60,7 +60,7 @@ static struct port_budget *budget_new(struct wmk_consumer_port *port, const char
 	return budget;
 }
 
-/* Locked. NULL: no trace below this path is open. */
+/* Locked. Returns NULL if no trace below this path is open. */
 static struct port_budget *budget_find(const struct wmk_consumer_port *port, const char *path)
 {
 	struct port_budget *budget = port->budgets;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * consumer_port_counts.c - reports of the consumer daemon about rings: their counts, and streams that ended early
- * because the ring is corrupt. Errors about such a stream name the user and the applications that could write to the
+ * because the ring is corrupt. Errors about a corrupt stream name the user and the applications that could write to the
  * ring.
  */
 #include "sessiond/consumer_port_traces.h"
@@ -32,8 +32,8 @@ void wmk_port_rings_user(void *data, uid_t uid, const char *name, pid_t pid)
 }
 
 /*
- * The applications that could write to the rings. If no application that could write to the rings has registered with
- * this daemon, `users` is the path of the trace.
+ * Get the names of the applications that could write to the rings. If no application that could write to the rings has
+ * registered with this daemon, `users` receives the path of the trace.
  */
 static void users_of(struct port_rings *rings, char users[OUT_USERS])
 {
@@ -42,7 +42,7 @@ static void users_of(struct port_rings *rings, char users[OUT_USERS])
 	pthread_mutex_unlock(&rings->trace->lock);
 }
 
-/* Note a corrupt ring as a comment in the metadata, with the stream and the reason. Readers skip comments. */
+/* Add a comment about a corrupt ring to the metadata, with the stream and the reason. Readers skip comments. */
 static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_stats *stats)
 {
 	struct wmk_ctf_text_buffer text = { 0 };
@@ -53,9 +53,9 @@ static void name_in_trace(struct port_rings *rings, const struct wmk_consumerd_s
 	if (!stats->counts.errors && !stats->counts.gaps)
 		return;
 	/*
-	 * Set the flag before the comment is written. If another thread replaces the metadata at the same time, the
-	 * comment may be lost. metadata_replace() then resets the flag, so that a later report writes the comment
-	 * again. (relaxed: a second comment does no harm)
+	 * Set the flag rings->named before writing the comment. If another thread replaces the metadata at the same
+	 * time, the comment may be lost. metadata_replace() then resets the flag, so that a later report writes the
+	 * comment again. (relaxed: a second comment does no harm)
 	 */
 	if (atomic_exchange_explicit(&rings->named, true, memory_order_relaxed))
 		return;

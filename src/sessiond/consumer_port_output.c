@@ -24,7 +24,7 @@ int wmk_port_in_time(int err)
 
 /* ── the directory of a session ──────────────────────────────────────────────────────────────────────── */
 
-/* A request of wmk_consumer_link_output() to the consumer daemon of user channels. */
+/* Send a request of wmk_consumer_link_output() to the consumer daemon of user channels. */
 static int output_request(struct wmk_consumer_port *port, uint16_t type, const struct wmk_trace_info *info,
 			  const char *process, const char *chunk, struct wmk_arena *arena,
 			  struct wmk_consumerd_left *left)

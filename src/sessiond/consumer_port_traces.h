@@ -65,7 +65,7 @@ struct port_rings {
 
 /* True if the consumer runs. The function starts no consumer. */
 bool wmk_port_side_has_consumer(const struct wmk_consumer_port_side *side);
-/* The link, opened on demand; NULL with a cause chain. */
+/* Return the link, and open it if necessary; NULL with a cause chain. */
 struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *side);
 
 #define WMK_SUB_PID "ust/pid/"        /* prefix of `sub` for traces of processes */
@@ -75,7 +75,7 @@ struct wmk_consumer_link *wmk_consumer_port_link(struct wmk_consumer_port_side *
 #define WMK_PORT_QUERY_MS 1000
 
 /* ── consumer_port_output.c ── */
-/* Return `err`, but 0 for a timeout: the request is performed later. */
+/* Return `err`, or 0 for a timeout, because the link performs the request later. */
 int wmk_port_in_time(int err);
 /* For wmk_consumer_port_ops. */
 int wmk_port_output_check(void *data, const struct wmk_trace_info *session);
@@ -95,7 +95,7 @@ int wmk_port_metadata_before(void *trace, const char *text, size_t len);
 /* ── consumer_port_counts.c ── */
 /* For wmk_consumer_port_ops. */
 void wmk_port_rings_user(void *rings, uid_t uid, const char *name, pid_t pid);
-/* Store the counts of the report; note streams that ended early in the metadata. */
+/* Store the counts of the report, and add comments about streams that ended early to the metadata. */
 void wmk_port_counts_keep(struct port_rings *rings, const struct wmk_consumerd_report *report);
 /*
  * -EPROTO with the users and the reason, if a stream ended early because of a corrupt ring; `stop` and `destroy` report
@@ -105,8 +105,8 @@ int wmk_port_rings_corrupt(struct port_rings *rings, const struct wmk_consumerd_
 
 /* ── consumer_port_budget.c ── */
 /*
- * Get the page of the session with this path, until the trace leaves. The first trace that gets a page sets chunk_max
- * of the page. NULL with a cause chain.
+ * Get the budget page of the session with this path; the page stays valid until the trace calls
+ * wmk_port_budget_leave(). The first trace of a page sets the page's chunk_max. NULL with a cause chain.
  */
 struct port_budget *wmk_port_budget_join(struct wmk_consumer_port *port, const struct wmk_trace_info *info);
 /* `budget` may be NULL. */
@@ -115,17 +115,23 @@ void wmk_port_budget_leave(struct wmk_consumer_port *port, struct port_budget *b
 int wmk_port_budget_fd(const struct port_budget *budget);
 
 /* ── consumer_port_adopted.c ── */
-/* Duplicate the budget page that a consumer daemon held for a trace with this path; -1: none. Locked. */
+/*
+ * Duplicate the descriptor of the budget page that a consumer daemon held for a trace with this path; -1 if there is
+ * none. Locked.
+ */
 int wmk_adopted_budget(const struct wmk_consumer_port *port, const char *path);
 /*
- * Get the list of the consumer, before anything is added: rings that the consumer already reads must not be added
- * again. Locked. If the consumer does not answer, the link is closed.
+ * Request the list from the consumer daemon before adding any rings, because rings that the consumer daemon already
+ * reads must not be added again. Locked. If the consumer daemon does not answer, the link is closed.
  */
 void wmk_adopted_ask(struct wmk_consumer_port_side *side);
 void wmk_adopted_drop(struct wmk_consumer_port_side *side);
-/* The number of the trace in the list; 0: not in the list. `opened`: this daemon uses the trace from now on. */
+/*
+ * Return the number of the trace in the list, or 0 if the list does not contain the trace. If `opened` is true, the
+ * entry is marked as used by this daemon.
+ */
 uint64_t wmk_adopted_trace(struct wmk_consumer_port_side *side, const struct wmk_trace_info *info, bool opened);
-/* The number of the rings in the list; 0: not in the list. Marks the rings as used. */
+/* Return the number of the rings in the list, or 0 if the list does not contain the rings. Marks the rings as used. */
 uint64_t wmk_adopted_rings(struct wmk_consumer_port_side *side, uint64_t trace, uint32_t stream_id);
 
 #endif

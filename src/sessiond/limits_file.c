@@ -48,7 +48,7 @@ static int unknown(const char *name)
 			  names);
 }
 
-/* Removes blanks at both ends; writes the terminator into `text`. */
+/* Removes blanks at both ends, and terminates the remaining text within `text`. */
 static char *trimmed(char *text)
 {
 	text += strspn(text, BLANK);

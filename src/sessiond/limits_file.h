@@ -14,8 +14,8 @@
  *     user-trace-size = 20G     of all sessions of one user; a session without --max-size gets what is left of it
  *     disk-reserve = 1G         free space per disk with traces: this, or 1/20 of the disk if that is less
  *
- * A limit that is not listed has its default (session/tracing.h). Numbers are at least 1, with suffix k, M, G; '#'
- * begins a comment.
+ * A limit that is not in the file has its default value (session/tracing.h). A number is at least 1 and may have a
+ * suffix k, M or G; '#' begins a comment.
  */
 #ifndef WMK_SESSIOND_LIMITS_FILE_H
 #define WMK_SESSIOND_LIMITS_FILE_H
@@ -33,7 +33,7 @@ struct wmk_limits {
 
 /* Read the file. 0; -ENOENT: no file (all limits are 0); -EINVAL, ...: the cause chain contains the line number. */
 int wmk_limits_read(const char *path, struct wmk_limits *limits);
-/* Parse the text of the file; errors use `path` as the name of the file. */
+/* Parse the text of the file; error messages name the file `path`. */
 int wmk_limits_parse(const char *path, const char *text, size_t len, struct wmk_limits *limits);
 
 #endif

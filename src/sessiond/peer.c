@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.c - credentials of clients (see peer.h). A client is a member of a group if its process is a member
- * (SO_PEERGROUPS), or if the user database lists its user in the group. So a user that was added to the group need not
- * log in again.
+ * peer.c - credentials of clients (see peer.h). A client belongs to a group if its process has this group
+ * (SO_PEERGROUPS), or if the user database lists its user in the group. A user that was added to the group therefore
+ * does not need a new login.
  */
 #include "sessiond/peer.h"
 
@@ -111,8 +111,9 @@ bool wmk_peer_may(const struct wmk_peer *peer, uid_t daemon, uid_t owner)
 }
 
 /*
- * Shorten `path` to its longest existing part. The remaining components of `path` do not exist yet. So if two processes
- * see the same existing part, they will see the same remaining components. False: unknown.
+ * Shorten `path` to the longest part that exists. The remaining components of `path` do not exist yet. If the existing
+ * part is the same directory for two processes, the remaining components will also be the same for both processes.
+ * False: unknown.
  */
 static bool nearest_there(char *path, struct stat *st)
 {

@@ -10,7 +10,7 @@
 
 #include "session/tracing.h"
 
-/* The name of the session that has its spool in `path`; "": no session; NULL: -ENOMEM. */
+/* Return the name of the session that has its spool in `path`; "" if there is no such session, NULL for -ENOMEM. */
 static const char *session_of_path(struct wmk_session **all, int n, const char *path, struct wmk_arena *arena)
 {
 	for (int i = 0; i < n; i++)

@@ -10,8 +10,8 @@
 #include "wire/ctl.h"
 
 /*
- * Add to the reply the connections of its sessions, and of all destroyed sessions that the client may see. 0 or
- * -ENOMEM.
+ * Add relay connections to the reply: those of the sessions in the reply, and those of all destroyed sessions that the
+ * client may see. 0 or -ENOMEM.
  */
 int wmk_relay_list(const struct wmk_commands *commands, const struct wmk_peer *peer, struct wmk_ctl_sessions *reply,
 		   struct wmk_arena *arena);

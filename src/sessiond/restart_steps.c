@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * restart_steps.c - see restart_steps.h. The consumer daemon writes the records of the new rings to the next chunk
- * (consumer/clock_restart.h). If the rotation follows within 10 s, each chunk has only times before the restart of the
- * clock, or only times after it.
+ * (consumer/clock_restart.h). If the rotation follows within 10 s, all times in one chunk are on the same side of the
+ * restart of the clock.
  */
 #include "sessiond/restart_steps.h"
 
@@ -31,7 +31,8 @@ bool wmk_restart_run(struct wmk_tracing *tracing, struct wmk_session *session, c
 	}
 	if (err > 0) {
 		/*
-		 * An application that does not answer in time records into its old rings until it processes the update.
+		 * An application that does not answer in time records into its old rings until it has processed the
+		 * update.
 		 */
 		wmk_tracing_update(tracing, session, WMK_COMMAND_UPDATE_MS, NULL, NULL);
 		wmk_error_clear();

@@ -12,8 +12,8 @@
 #include "session/tracing.h"
 
 /*
- * Move the applications to new rings, and rotate the session, without a client. The session is not locked. False: the
- * restart was handled before, and the function did nothing. True: `words` describes the result.
+ * Move the applications to new rings and rotate the session, without a request of a client. The session is not locked.
+ * Returns false if the restart was already handled, and the function did nothing. True: `words` describes the result.
  */
 bool wmk_restart_run(struct wmk_tracing *tracing, struct wmk_session *session, char *words, size_t size);
 

@@ -30,7 +30,10 @@ static bool is_ending(struct wmk_rotation_schedule *schedule)
 	return ending;
 }
 
-/* Rotate the session if it is due. Takes over the reference. Returns the monotonic time of the next rotation. */
+/*
+ * Rotate the session if its rotation is due. Takes over the reference. Returns the monotonic time at which the next
+ * rotation is due.
+ */
 static uint64_t rotate_one(struct wmk_rotation_schedule *schedule, struct wmk_session *session)
 {
 	uint64_t next = UINT64_MAX;

@@ -2,9 +2,9 @@
 /*
  * rundir.c - the runtime directory of a session daemon (see rundir.h).
  *
- * The daemon takes the lock before it opens the sockets. The daemon that holds the lock replaces existing sockets
- * without a check, because no other daemon accepts connections on these sockets. When a daemon is killed, its lock is
- * released before its sockets are closed.
+ * The daemon takes the lock before it opens the sockets. The daemon replaces existing sockets without a check, because
+ * no daemon without the lock accepts connections on these sockets. When a daemon is killed, the kernel releases its
+ * lock before it closes its sockets.
  */
 #include "sessiond/rundir.h"
 
@@ -65,7 +65,10 @@ static int lock_refused(const struct wmk_sessiond_rundir *place, int fd)
 	return wmk_errorx(-EBUSY, "a session daemon of this user is starting in %s", place->path);
 }
 
-/* True if the daemon that holds the lock accepts commands. False: the holder of the lock is starting or ending. */
+/*
+ * True if the daemon that holds the lock accepts commands. False means that the daemon that holds the lock is starting
+ * or ending.
+ */
 static bool is_listening(const struct wmk_sessiond_rundir *place)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -84,9 +87,9 @@ static bool is_listening(const struct wmk_sessiond_rundir *place)
 }
 
 /*
- * True if the process in the file runs. A session daemon may be killed while it starts a consumer daemon. Until
- * execve(), the child process may hold the lock and the sockets, but does not accept connections. The child process
- * releases the lock and the sockets soon, when it calls execve().
+ * True if the process that the lock file names is running. A session daemon may be killed while it starts a consumer
+ * daemon. The child process of the killed session daemon may hold the lock and the sockets until it calls execve(), but
+ * it does not accept connections. The child process calls execve() soon, which releases the lock and the sockets.
  */
 static bool holder_runs(int fd)
 {
@@ -101,7 +104,7 @@ static bool holder_runs(int fd)
 	return runs;
 }
 
-/* Terminate the process in the file, if it is a session daemon. */
+/* Terminate the process that the lock file names, if the process is a session daemon. */
 static bool holder_ends(int fd)
 {
 	const long pid = holder_of(fd);
@@ -118,7 +121,7 @@ static bool holder_ends(int fd)
 	return known && prctl(PR_GET_NAME, ours) == 0 && strcmp(name, ours) == 0 && kill((pid_t)pid, SIGTERM) == 0;
 }
 
-/* Returns 0, or -1 and sets errno, as fcntl() does. */
+/* Returns 0, or returns -1 and sets errno, as fcntl() does. */
 static int lock_wait(const struct wmk_sessiond_rundir *place, int fd)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
@@ -204,7 +207,7 @@ static gid_t control_group(void)
 											      : (gid_t)-1;
 }
 
-/* Called between bind() and listen(): no process can connect before the mode is right. */
+/* Called between bind() and listen(), so that no process can connect before the mode is set. */
 static int socket_modes(const struct wmk_sessiond_rundir *place, enum wmk_sessiond_socket which)
 {
 	const char *name = socket_names[which];
@@ -214,7 +217,7 @@ static int socket_modes(const struct wmk_sessiond_rundir *place, enum wmk_sessio
 	if (which == WMK_SESSIOND_APP && place->for_all_users)
 		mode = 0666;
 	if (group != (gid_t)-1) {
-		/* EINVAL: the group has no id in this user namespace, so it has no members here. */
+		/* EINVAL means that the group has no id in this user namespace, so the group has no members here. */
 		if (fchownat(place->dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) == 0)
 			mode = 0660;
 		else if (errno != EINVAL)
@@ -299,8 +302,8 @@ void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place)
 		close(place->lock);
 	}
 	/*
-	 * Close the sockets after the unlock: closing also discards data of pending connections, which may block
-	 * (deferred_close.h).
+	 * Close the sockets after releasing the lock, because the close discards the data of pending connections and so
+	 * may block (deferred_close.h).
 	 */
 	for (unsigned i = 0; i < WMK_SESSIOND_SOCKETS; i++) {
 		if (place->sockets[i] >= 0)

@@ -36,38 +36,38 @@ struct wmk_sessiond_rundir {
 };
 
 /*
- * Create the runtime directory, or use an existing directory that no other user can change. Then lock the directory and
- * open the sockets. `inherited`: listening sockets from systemd, -1 for none (wmk_sessiond_rundir_inherited()). `place`
- * owns the sockets from systemd, also after an error.
+ * Create the runtime directory, or use an existing directory that no other user can change. The function then takes the
+ * lock of the directory and opens the sockets. `inherited` contains listening sockets from systemd, or -1
+ * (wmk_sessiond_rundir_inherited()). `place` takes ownership of the sockets from systemd, even after an error.
  *
- * -EBUSY: a daemon runs there (the message contains its pid). A daemon that starts or ends does not accept commands;
- * the function waits for it up to 5 s. With a passed socket, a running daemon is unreachable, because the new socket
- * has replaced the socket of the running daemon. The function terminates the running daemon, and waits up to 15 s.
- * Recording continues, and the new daemon takes over the recording.
+ * -EBUSY: a daemon runs there (the message contains its pid). A daemon that is starting or ending does not accept
+ * commands, and the function waits up to 5 s for this daemon. If systemd passes a socket, clients cannot reach the
+ * running daemon, because the new socket has replaced its socket. If systemd passes a socket, the function terminates
+ * the running daemon, and waits up to 15 s. Recording continues, and the new daemon takes over the recording.
  */
 int wmk_sessiond_rundir_open(const char *rundir, const int inherited[WMK_SESSIOND_SOCKETS],
 			     struct wmk_sessiond_rundir *place);
 /*
- * Remove the sockets from the directory; existing connections stay. When the daemon ends, it calls
- * wmk_sessiond_rundir_hide() first.
+ * Remove the sockets from the directory; established connections stay open. A daemon that ends calls
+ * wmk_sessiond_rundir_hide() as its first step.
  */
 void wmk_sessiond_rundir_hide(struct wmk_sessiond_rundir *place);
-/* Remove what was created, except a directory that is not empty. */
+/* Remove the files and directories that the daemon created, except a directory that is not empty. */
 void wmk_sessiond_rundir_close(struct wmk_sessiond_rundir *place);
 
 /*
- * Get sockets from systemd: LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES; the variables are removed from the environment.
- * Each passed socket must be a listening AF_UNIX stream socket with the name "app" or "ctl". 0 (also without sockets),
- * -EINVAL.
+ * Get the sockets that systemd passes in LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES, and remove these variables from the
+ * environment. Each passed socket must be a listening AF_UNIX stream socket with the name "app" or "ctl". 0 (also
+ * without sockets), -EINVAL.
  */
 int wmk_sessiond_rundir_inherited(int inherited[WMK_SESSIOND_SOCKETS]);
 
 /*
  * Notify the process that started the daemon. The descriptor $WAYMARK_READY_FD receives the byte '+' when the daemon
- * listens, or '!' and a message when the daemon failed (`failure` not NULL). wmk_sd_notify() closes the descriptor
+ * listens, or '!' and a message if the daemon has failed (`failure` is not NULL). wmk_sd_notify() closes the descriptor
  * after it has written to the descriptor. $NOTIFY_SOCKET (systemd) receives `state`, "READY=1" or "STOPPING=1".
  * wmk_sessiond_rundir_starter() removes the variables from the environment, so that child processes do not use them.
- * Call wmk_sessiond_rundir_starter() first, before any thread starts.
+ * Call wmk_sessiond_rundir_starter() before any thread starts.
  */
 struct wmk_sessiond_rundir_starter {
 	int ready;                       /* -1: none */

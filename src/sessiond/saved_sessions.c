@@ -45,7 +45,7 @@ static void say_error(const struct log *log, const char *what, const char *name)
 	say(log, "%s %.250s: %s", what, name, waymark_ctl_error_text(words, sizeof(words)));
 }
 
-/* Start the session of a loaded file. */
+/* Start the sessions that were loaded from a file. */
 static void start(struct waymark_ctl *ctl, const struct waymark_ctl_result *loaded, const struct log *log)
 {
 	const struct waymark_ctl_session_info *const *sessions;
@@ -66,7 +66,7 @@ static void load(struct waymark_ctl *ctl, const char *path, const struct log *lo
 	const char *const *warnings;
 	const int err = waymark_ctl_load(ctl, &options, &loaded);
 
-	/* The session of an earlier daemon exists, and is kept. */
+	/* If the earlier daemon had a session with this name, that session is kept. */
 	if (err == -EEXIST)
 		return;
 	if (err < 0) {

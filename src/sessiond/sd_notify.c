@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sd_notify.c - the interface to the process that started the daemon: passed sockets, and readiness (see rundir.h). The
- * file implements the protocols of systemd, and the protocol of the descriptor that the command line tool passes.
+ * file implements the protocols of systemd, and the protocol of the descriptor that the command-line tool passes.
  */
 #include "sessiond/rundir.h"
 

@@ -116,7 +116,7 @@ static void on_counted(void *data, struct wmk_session *session)
 		wmk_error_clear();
 }
 
-/* Log an error that concerns only the next daemon, and continue. */
+/* Log an error that affects only the next session daemon, and continue. */
 static void log_cause(struct server *server)
 {
 	char words[600];
@@ -171,7 +171,7 @@ static void clock_restarted(void *data, const char *path)
 	wmk_session_put(session);
 }
 
-/* Record a snapshot for a program. */
+/* Record a snapshot that a program has requested. */
 static void snapshot_requested(void *data, struct wmk_session *session, const char *path)
 {
 	struct server *server = data;
@@ -208,7 +208,7 @@ static void regenerate_stale(void *data, const char *path)
 	wmk_session_put(session);
 }
 
-/* Stop a session as the command `stop` does, without a client. */
+/* Stop a session in the same way as the command `stop`, without a request of a client. */
 static void stop_full(void *data, const char *path)
 {
 	struct server *server = data;
@@ -245,7 +245,7 @@ static void finish_later(void *data, struct wmk_session *session, bool gone)
 	wmk_reaper_notify_finish(server->reaper, session, gone);
 }
 
-/* Complete `stop --no-wait` or `destroy --no-wait`. */
+/* Do the remaining work of `stop --no-wait` or `destroy --no-wait`. */
 static void finish(void *data, struct wmk_session *session, bool gone)
 {
 	struct server *server = data;
@@ -313,7 +313,7 @@ static int process_prepare(struct server *server)
 {
 	sigset_t set;
 
-	/* Each application needs a socket and a pidfd. */
+	/* Each application requires two descriptors: a socket and a pidfd. */
 	wmk_descriptor_limit_raise();
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
@@ -410,7 +410,7 @@ static int sessions_open(struct server *server)
 	return err;
 }
 
-/* Without saved sessions and without a running consumer daemon there is nothing to take over. */
+/* If there are no saved sessions and no running consumer daemon, there is nothing to take over. */
 static int take_over(struct server *server)
 {
 	char words[600];
@@ -458,7 +458,7 @@ static int listeners_open(struct server *server)
 	return err == 0 ? wmk_clients_open(&clients, &server->clients) : err;
 }
 
-/* Clock ticks since boot; 0: /proc is not readable. */
+/* The start time in clock ticks since boot; 0 if /proc cannot be read. */
 static uint64_t own_start_time(void)
 {
 	uint64_t start_time;
@@ -471,14 +471,14 @@ static uint64_t own_start_time(void)
 static void announce(struct server *server)
 {
 	/*
-	 * A daemon in a nested PID namespace publishes no pid, because applications outside this namespace see another
-	 * pid.
+	 * A daemon in a nested PID namespace does not publish its pid, because the pid is different outside this
+	 * namespace.
 	 */
 	wmk_hints_set_daemon(&server->hints, wmk_kspaces_is_first_pid() ? getpid() : 0, own_start_time());
 	wmk_notify_send(server->place.dir);
 }
 
-/* Load sessions before applications are notified and before readiness is reported. */
+/* Load the saved sessions before notifying applications and before reporting readiness. */
 static void load_saved(struct server *server)
 {
 	if (server->options->sessions && !server->options->recovered)
@@ -532,7 +532,7 @@ static void server_wait(struct server *server)
 	server->everything = (fds[1].revents & POLLIN) != 0;
 }
 
-/* Leave the recording to the next daemon. */
+/* Leave the current recording to the next session daemon. */
 static void leave(struct server *server)
 {
 	wmk_consumer_port_leave(server->port);

@@ -7,8 +7,8 @@
  *     wmk_sessiond_rundir_inherited(inherited);
  *     wmk_server_run(&options);                  returns when the daemon is asked to end
  *
- * SIGTERM, SIGINT and SIGHUP end the daemon while recording continues: applications write into their rings, the
- * consumer daemon drains them, and the next session daemon takes over. Only WMK_CTL_SHUTDOWN ends recording.
+ * SIGTERM, SIGINT and SIGHUP end the daemon, but recording continues: applications write into their rings, the consumer
+ * daemon drains the rings, and the next session daemon takes over. Only WMK_CTL_SHUTDOWN ends recording.
  */
 #ifndef WMK_SESSIOND_SERVER_H
 #define WMK_SESSIOND_SERVER_H
@@ -31,14 +31,15 @@ struct wmk_server_options {
 	const struct wmk_limits *limits; /* NULL: the defaults */
 	const char *limits_file;         /* path of the limits file, which may be absent; NULL: none */
 	struct wmk_sessiond_rundir_starter *starter;   /* notified when the daemon listens and when it ends */
-	/* Optional: log a message for the administrator. Any thread. */
+	/* Optional. Called to log a message for the administrator. Any thread. */
 	void (*say)(void *data, const char *words);
 	void *data;
 };
 
 /*
- * Call from the main thread, before any other thread starts. Masks signals, raises RLIMIT_NOFILE to its hard limit,
- * ignores SIGPIPE. 0 after a regular end; -errno: the daemon could not start, and the starter has been notified.
+ * Call this from the main thread, before any other thread starts. The function masks signals, raises RLIMIT_NOFILE to
+ * its hard limit, and ignores SIGPIPE. 0 after a regular end; -errno: the daemon could not start, and the starter has
+ * been notified.
  */
 int wmk_server_run(const struct wmk_server_options *options);
 

@@ -124,8 +124,8 @@ int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only)
 /* ── the reaper ──────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The daemon replies to FINISH_STOP and FINISH_DESTROY before their work is done. So the reaper performs these items
- * even if the daemon ends.
+ * For FINISH_STOP and FINISH_DESTROY, the daemon has already replied to the client before the work is done. The reaper
+ * therefore performs items of the kinds FINISH_STOP and FINISH_DESTROY even if the daemon is ending.
  */
 enum reaper_work { REAP, TRACE_FULL, METADATA_STALE, SNAPSHOT_REQUESTED, CLOCK_RESTARTED, FINISH_STOP, FINISH_DESTROY };
 
@@ -234,7 +234,7 @@ static bool is_same(const struct reaper_item *item, enum reaper_work work, const
 	return item->work == work && (session ? item->session == session : path && strcmp(item->path, path) == 0);
 }
 
-/* Add an item to the queue, unless an equal one is queued. True: the queue contains it. */
+/* Add an item to the queue, unless the queue already has an equal item. True: the queue contains it. */
 static bool enqueue(struct wmk_reaper *reaper, enum reaper_work work, struct wmk_session *session, const char *path)
 {
 	struct reaper_item **at = &reaper->item, *item;
@@ -248,7 +248,10 @@ static bool enqueue(struct wmk_reaper *reaper, enum reaper_work work, struct wmk
 		free(item);
 		item = NULL;
 	}
-	/* Without memory: the session is reaped with the next process that ends, or at its destruction. */
+	/*
+	 * If there is no memory for the item, the session is reaped when the next process ends, or when the session is
+	 * destroyed.
+	 */
 	if (item) {
 		item->work = work;
 		item->session = session;

@@ -14,60 +14,58 @@
 struct wmk_shards;
 struct wmk_reaper;
 
-/* One per CPU, at most WMK_SHARDS_MAX. */
+/* The default number of shards: one for each CPU, but at most WMK_SHARDS_MAX. */
 unsigned wmk_shards_default(void);
 int wmk_shards_open(struct wmk_tracing *tracing, unsigned n, struct wmk_shards **shards);
 /*
- * Accept applications on this non-blocking, borrowed socket; `only`: see struct wmk_accept_options. Call once. -errno
- * with a cause chain.
+ * Accept applications on the non-blocking socket `listener`, which the caller keeps. `only`: see struct
+ * wmk_accept_options. Call once. -errno with a cause chain.
  */
 int wmk_shards_listen(struct wmk_shards *shards, int listener, uid_t only);
 /*
- * End the threads and close the connections. Applications continue to record, and register with the next daemon;
- * connections in the queue of the listener wait for it.
+ * End the threads of the shards, and close the connections. Applications continue to record, and register with the next
+ * daemon. Connections that were not accepted also wait for the next daemon.
  */
 void wmk_shards_close(struct wmk_shards *shards);
-/* For wmk_accept_options.take, with the struct wmk_shards as `data`. Any thread. */
+/* A function for wmk_accept_options.take; `data` is the struct wmk_shards. Any thread. */
 int wmk_shards_take(void *shards, unsigned shard, const struct wmk_app_conn *conn);
 
-/* Callbacks of the reaper: events that must not be handled in the thread that noticed them. All optional. */
+/* Callbacks of the reaper thread, for events that must not be handled in the thread that detects them. All optional. */
 struct wmk_reaper_ops {
-	/* The traces of the session with this directory have reached their limit. */
+	/* The traces of the session with the directory `path` have reached their limit. */
 	void (*full)(void *data, const char *path);
-	/* The metadata of the session with this directory must be rewritten. */
+	/* The metadata of the session with the directory `path` must be rewritten. */
 	void (*stale)(void *data, const char *path);
-	/* The clock of the session with this directory has restarted: the counter of the clock has gone back. */
+	/* The clock counter of the session with the directory `path` has restarted from a lower value. */
 	void (*restarted)(void *data, const char *path);
 	/*
-	 * A program requests a snapshot of the session, or of the session with this directory (session NULL). Called
-	 * also before a session is reaped: an ended process may have left a request in its own rings.
+	 * A program requests a snapshot of `session` or, if `session` is NULL, of the session with the directory
+	 * `path`. Also called before a session is reaped, because an ended process may have left a request in its own
+	 * rings.
 	 */
 	void (*requested)(void *data, struct wmk_session *session, const char *path);
-	/* Write the last records of a session that has stopped, or was destroyed (`gone`). */
+	/* Write the last records of a session that was stopped, or was destroyed (`gone`). */
 	void (*finish)(void *data, struct wmk_session *session, bool gone);
 	void *data;
 };
 int wmk_reaper_open(const struct wmk_reaper_ops *ops, struct wmk_reaper **reaper);
-/* For wmk_tracing_options.on_ended. Any thread; the session may be locked. */
+/* For wmk_tracing_options.on_ended. Any thread may call this function, even with the session locked. */
 void wmk_reaper_notify(struct wmk_reaper *reaper, struct wmk_session *session);
-/* For wmk_consumer_port_options.on_full, on_stale, on_requested and on_restarted. Any thread. */
+/* Functions for wmk_consumer_port_options.on_full, on_stale, on_requested and on_restarted. Any thread. */
 void wmk_reaper_notify_full(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_stale(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_requested(struct wmk_reaper *reaper, const char *path);
 void wmk_reaper_notify_restarted(struct wmk_reaper *reaper, const char *path);
-/* For wmk_commands.finish_later. Any thread; the session is not locked. */
+/* For wmk_commands.finish_later. Any thread may call this function; the session must not be locked. */
 void wmk_reaper_notify_finish(struct wmk_reaper *reaper, struct wmk_session *session, bool gone);
-/*
- * Start the thread of the reaper. The thread of the reaper also handles items that were queued before the thread
- * started.
- */
+/* Start the reaper thread. The reaper thread also handles items that were queued before the thread started. */
 int wmk_reaper_start(struct wmk_reaper *reaper);
 /*
- * End the thread after it has finished sessions, and drop the other items of its queue. Later notifications are
- * ignored.
+ * End the reaper thread after it has finished stopped and destroyed sessions; it discards the other items of its queue.
+ * Later notifications are ignored.
  */
 void wmk_reaper_end(struct wmk_reaper *reaper);
-/* No thread may notify the reaper any more. */
+/* When this function is called, no other thread may use the reaper. */
 void wmk_reaper_close(struct wmk_reaper *reaper);
 
 #endif

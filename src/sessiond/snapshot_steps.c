@@ -50,8 +50,7 @@ static void warn_left_out(struct wmk_session *session, const struct wmk_snapshot
 }
 
 /*
- * Locked; unlocks the session. Record the state dump again, so that the snapshot contains the objects that are loaded
- * now.
+ * Locked; unlocks the session. Record the state dump again, so that the snapshot contains the currently loaded objects.
  */
 static void dump_again(struct wmk_tracing *tracing, struct wmk_session *session, struct wmk_ctl_snapshot_reply *reply,
 		       struct wmk_arena *arena)

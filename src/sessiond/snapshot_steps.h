@@ -14,8 +14,8 @@ int wmk_snapshot_run(struct wmk_tracing *tracing, struct wmk_session *session,
 		     const struct wmk_snapshot_options *options, struct wmk_ctl_snapshot_reply *reply,
 		     struct wmk_arena *arena);
 /*
- * Not locked. Record a snapshot if a program requests it. *words: what was done, for the log. False: no program
- * requests a snapshot, or requests were omitted.
+ * Not locked. Record a snapshot if a program has requested one. *words: what was done, for the log. Returns false if no
+ * program has requested a snapshot, or if the requests were omitted.
  */
 bool wmk_snapshot_run_requested(struct wmk_tracing *tracing, struct wmk_session *session, char *words, size_t size);
 

@@ -40,15 +40,18 @@ static unsigned at_work_of(const struct wmk_workers *w, uid_t uid)
 }
 
 /*
- * True if only root's worker is free. Requests of other users never run in this worker, even if slow requests occupy
- * all other workers.
+ * True if the worker that is reserved for root is the only free worker. Requests of other users never run in the
+ * reserved worker, even if slow requests occupy all other workers.
  */
 static bool is_for_root(const struct wmk_workers *w)
 {
 	return w->for_root && w->n_at_work + 1 >= w->n;
 }
 
-/* The oldest job of the user with the fewest running jobs; NULL: every user with waiting jobs has reached its limit. */
+/*
+ * Return the oldest job of the user that has the fewest running jobs, or NULL if every user with queued jobs has
+ * reached the limit.
+ */
 static struct wmk_job *choose(struct wmk_workers *w)
 {
 	struct wmk_job **best = NULL;

@@ -8,9 +8,9 @@
  *     <trace>/archives/.NAME/ust/uid/...          closed by a rotation that is not finished
  *     <trace>/archives/NAME/ust/uid/...           closed
  *
- * One rename moves a trace from the directory of the open chunk to archives/.NAME. Another rename moves all traces of
- * the chunk from archives/.NAME to archives/NAME. So after a crash, each trace is in the directory of the open chunk,
- * in archives/.NAME, or in archives/NAME.
+ * The first rename moves a trace from the directory of the open chunk to archives/.NAME. A second rename moves all
+ * traces of the chunk from archives/.NAME to archives/NAME. After a crash, each trace is therefore in the directory of
+ * the open chunk, in archives/.NAME, or in archives/NAME.
  */
 #include "ctf/frame_reader.h"
 #include "ctf/frame_table.h"
@@ -49,7 +49,8 @@ static int check_name(const char *name)
 /* ── files of the open chunk ─────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Replace a small file of the trace by the rename of a second file. When 0 is returned, the new content is on the disk.
+ * Replace a small file of the trace: write a second file, and rename it to the name of the first. When the function
+ * returns 0, the new content is on the disk.
  */
 static int write_file(const struct wmk_store *store, const char *name, const char *fresh, const char *text, size_t len)
 {
@@ -75,7 +76,7 @@ static int write_file(const struct wmk_store *store, const char *name, const cha
 	return err;
 }
 
-/* Read a file into malloc'd, NUL-terminated memory. */
+/* Read a file into NUL-terminated memory from malloc(). */
 static int read_text(int dir, const char *name, char **text)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC), err = fd < 0 ? -errno : 0;
@@ -115,7 +116,7 @@ int wmk_store_chunk(struct wmk_store *store, uint64_t open, uint64_t *number)
 	free(text);
 	if (err == -ENOENT)
 		err = 0;
-	/* A new directory belongs to the open chunk. */
+	/* If the directory has no metadata yet, the directory belongs to the open chunk. */
 	if (err == 0 && *number == 0 && open && store->metadata_len == 0) {
 		snprintf(own, sizeof(own), "%llu\n", (unsigned long long)open);
 		err = write_file(store, CHUNK, CHUNK ".new", own, strlen(own));
@@ -203,8 +204,8 @@ struct repair {
 };
 
 /*
- * Open a stream file by wmk_store_stream_open(), which repairs the file, and close the file. A file without a whole
- * packet is removed. A file without an index is not a stream.
+ * Open a stream file with wmk_store_stream_open(), which repairs the file, and then close the file. If the file has no
+ * complete packet, the file is removed. If a file has no index, it is not a stream file.
  */
 static int repair_one(void *data, int at, const char *name)
 {
@@ -250,8 +251,8 @@ static int open_below(const char *path, const char *sub, unsigned how)
 }
 
 /*
- * Open the parent directory of `prefix`/`sub`, below `path`. Sets *name to the last component of `sub`. Returns a
- * descriptor or -errno.
+ * Open the parent directory of `prefix`/`sub`, which is a path below `path`. Sets *name to the last component of `sub`.
+ * Returns a descriptor or -errno.
  */
 static int open_above(const char *path, const char *prefix, const char *sub, unsigned how, const char **name)
 {
@@ -302,7 +303,7 @@ int wmk_store_archive_end(const char *path, const char *chunk)
 	err = dir < 0 ? dir : renameat(dir, hidden, dir, chunk) < 0 ? -errno : 0;
 	if (dir >= 0)
 		close(dir);
-	/* An earlier call has renamed the directory of the chunk, or the chunk has no trace. */
+	/* Either an earlier call has already renamed the directory of the chunk, or the chunk has no traces. */
 	if (err == -ENOENT)
 		return 0;
 	return err < 0 ? wmk_error(err, "cannot move " ARCHIVES "/%.60s of %.80s to " ARCHIVES "/%.60s: %s", hidden,
@@ -336,7 +337,7 @@ void wmk_store_begins_take(struct wmk_store *store, const char *sub, const char 
 	wmk_file_identity_leave(entered);
 }
 
-/* A stream file of a closed chunk, which may be compressed already. */
+/* A stream file of a closed chunk; the file may already be compressed. */
 struct closed_file {
 	int fd;
 	struct wmk_ctf_frames *frames;     /* NULL: plain */
@@ -367,7 +368,7 @@ static bool closed_file_read(const struct closed_file *file, void *to, size_t le
 	       (ssize_t)len;
 }
 
-/* The last whole packet of one file. 1: found; 0: the file has none; -errno. */
+/* Read the last complete packet of one file. 1: found; 0: the file has none; -errno. */
 static int last_packet(int dir, const char *name, const uint8_t uuid[16], struct wmk_ctf_packet *last)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM], trailer[WMK_CTF_TRAILER];
@@ -408,7 +409,7 @@ int wmk_store_archive_last(const struct wmk_store *store, const char *sub, const
 	struct wmk_ctf_packet one;
 	uint64_t number = 0;
 
-	/* A sender may have removed the first files. */
+	/* A sender may have removed the first files of the stream. */
 	if (dir >= 0 && limits && limits->size)
 		wmk_store_file_numbers(dir, stream, &number);
 	for (uint64_t i = number; dir >= 0; i++) {

@@ -53,8 +53,8 @@ int wmk_store_budget_page_map(int fd, struct wmk_store_budget_page **page)
 	struct stat st;
 
 	/*
-	 * If a mapped file becomes shorter, access to the lost pages raises SIGBUS. So the size of the file must be
-	 * sealed.
+	 * If a process truncates a mapped file, an access to the missing pages raises SIGBUS. The memfd must therefore
+	 * be sealed against a change of its size.
 	 */
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(**page))
 		return wmk_error(-EINVAL,
@@ -75,8 +75,8 @@ void wmk_store_budget_page_unmap(struct wmk_store_budget_page *page)
 }
 
 /*
- * (P1) seq_cst: each process publishes its reservation before it reads the count of the other process. So at least one
- * of two processes that reserve at the same time sees both reservations.
+ * (P1) seq_cst: each process publishes its reservation before it reads the count of the other process. If both
+ * processes reserve bytes at the same time, at least one process therefore sees both reservations.
  */
 static void publish(struct wmk_store_budget *budget, uint64_t more)
 {
@@ -111,7 +111,8 @@ static bool is_due(struct wmk_store_budget_page *page)
 
 /*
  * (P2) seq_cst: the session daemon resets `due` before it reads the counts. The writer adds to its count before it
- * exchanges `due`. So either the session daemon sees the bytes, or the writer sees that `due` is reset and notifies.
+ * exchanges `due`. Therefore either the session daemon sees the added bytes, or the writer sees that `due` was reset,
+ * and notifies the session daemon.
  */
 static void notify_due(struct wmk_store_budget *budget)
 {
@@ -146,7 +147,7 @@ static uint64_t count_of_other(const struct wmk_store_budget *budget)
 
 /* ── counts ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Negative values are correct, since unsigned addition wraps. */
+/* A negative value gives the correct result, because unsigned addition wraps. */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more)
 {
 	if (!store->budget)
@@ -209,7 +210,7 @@ int wmk_store_check_free(struct wmk_store *store, uint64_t bytes)
 	if (!store->keep_free ||
 	    atomic_fetch_add_explicit(&store->unchecked, bytes, memory_order_relaxed) + bytes < CHECK_BYTES)
 		return 0;
-	/* A file system that does not report its size has no reserve. */
+	/* If a file system does not report its size, no space is reserved. */
 	if (fstatvfs(store->dir, &is) < 0 || is.f_blocks == 0)
 		return 0;
 	const uint64_t part = (uint64_t)is.f_blocks * is.f_frsize / FREE_PARTS,
@@ -253,7 +254,10 @@ struct usage {
 	uint64_t bytes;
 };
 
-/* Side 1 has the entries "kernel" of the session's directory and of each closed chunk, and side 0 everything else. */
+/*
+ * In the directory of the session and of each closed chunk, the entry "kernel" belongs to side 1; all other entries
+ * belong to side 0.
+ */
 static bool is_of_other_side(const struct usage *usage, const char *name)
 {
 	const bool is_chunk = usage->depth == 2 && usage->in_archives;
@@ -270,7 +274,7 @@ static int usage_add(void *data, int at, const char *name)
 
 	if (is_of_other_side(usage, name))
 		return 0;
-		/* The file was removed since readdir(). */
+		/* The file was removed after readdir() had returned it. */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode))
@@ -315,8 +319,8 @@ static int usage_of_side(const char *path, unsigned side, uint64_t *bytes)
 }
 
 /*
- * Measure the files that the other consumer daemon writes, unless that daemon has published its count. If the
- * other daemon publishes its count during the measurement, that count is kept.
+ * Measure the files that the other consumer daemon writes, unless that daemon has already published its count. If the
+ * other daemon publishes its count during the measurement, the published count is kept.
  */
 static int measure_other(struct wmk_store_budget *budget, const char *path)
 {
@@ -343,8 +347,8 @@ static int measure_own(struct wmk_store_budget *budget, const char *path)
 	int err = budget->page ? usage_of_side(path, budget->side, &there) : wmk_store_usage(path, &there);
 
 	/*
-	 * The lock excludes removals during the measurement. Bytes that are written during the measurement may be
-	 * counted twice.
+	 * The lock prevents the removal of files during the measurement. Bytes that other threads write during the
+	 * measurement may be counted twice.
 	 */
 	if (err == 0)
 		atomic_fetch_add_explicit(&budget->used, there - before, memory_order_relaxed);
@@ -367,7 +371,7 @@ int wmk_store_measure(struct wmk_store_budget *budget, const char *path)
 
 	if (err == 0 && budget->page)
 		err = measure_other(budget, path);
-	/* The earlier consumer daemon may have crashed before its notification. */
+	/* The earlier consumer daemon may have crashed before it sent its notification. */
 	if (err == 0 && budget->page && budget->due && is_due(budget->page))
 		budget->due(budget->data);
 	return err;
@@ -382,15 +386,16 @@ int wmk_store_measure_deleted(struct wmk_store_budget *budget, const char *path)
 	if (err < 0 || !budget->page)
 		return err;
 	/*
-	 * `added`: bytes written to the open chunk during the measurement, which do not belong to the deleted chunks.
+	 * `added` is the number of bytes that were written to the open chunk during the measurement. The bytes in
+	 * `added` do not belong to the deleted chunks.
 	 */
 	const uint64_t added = atomic_load_explicit(&budget->written, memory_order_relaxed) - written,
 		       now = atomic_load_explicit(&budget->used, memory_order_relaxed);
 
 	atomic_fetch_sub_explicit(&budget->page->closed, used + added - now, memory_order_relaxed);
 	/*
-	 * Before this correction of `closed`, the computed size of the open chunk was too small. So a writer may not
-	 * have noticed that the chunk is due.
+	 * Before `closed` was corrected, the computed size of the open chunk was too small. A writer may therefore have
+	 * missed that the open chunk has reached its maximum size.
 	 */
 	notify_due(budget);
 	return 0;

@@ -63,7 +63,7 @@ bool wmk_chunk_name_parse(const char *name, uint64_t *number, time_t *end)
 	return stamp_parse(name, &begin) && stamp_parse(name + STAMP + 1, end);
 }
 
-/* Cut the path of a trace after the name of its chunk. False: the trace is not in a closed chunk. */
+/* Truncate the path of a trace after the name of its chunk. Returns false if the trace is not in a closed chunk. */
 static bool cut_at_chunk(char *path)
 {
 	char *at = path;
@@ -109,7 +109,7 @@ int wmk_chunk_lock(const char *path, int *lock)
 		err = flock(fd, LOCK_SH | LOCK_NB) < 0 ? -errno : 0;
 		if (is_at(fd, chunk))
 			continue;
-		/* The chunk was deleted, or its compressed form has replaced it. */
+		/* The chunk was deleted, or was replaced by its compressed form. */
 		close(fd);
 		err = -EWOULDBLOCK;
 		fd = open(chunk, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -118,7 +118,7 @@ int wmk_chunk_lock(const char *path, int *lock)
 		return errno == ENOENT ? wmk_errorx(-ESTALE, "the chunk %.160s has been deleted, by the retention "
 						    "of its session or by a user", chunk)
 				       : 0;
-	/* Ignore an error of flock(): some file systems have no locks. */
+	/* Ignore an error of flock(), because some file systems do not support locks. */
 	*lock = fd;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunk_lock.h - the names of closed chunks (docs/rotation.md), and the lock of a reader. The lock keeps retention from
- * deleting the chunk (store/retention.h).
+ * chunk_lock.h - the names of closed chunks (docs/rotation.md), and the lock of a reader. While a reader holds the lock
+ * of a chunk, retention does not delete the chunk (store/retention.h).
  */
 #ifndef WMK_STORE_CHUNK_LOCK_H
 #define WMK_STORE_CHUNK_LOCK_H
@@ -13,9 +13,9 @@
 #define WMK_ARCHIVES "archives"    /* the directory of the closed chunks of a session */
 #define WMK_CHUNK_NAME_MAX 64u     /* bytes of a name, with the NUL */
 
-/* Write the name BEGIN-END-NUMBER of a chunk. */
+/* Write the chunk name BEGIN-END-NUMBER. */
 void wmk_chunk_name_format(char name[WMK_CHUNK_NAME_MAX], time_t begin, time_t end, uint64_t number);
-/* Parse BEGIN-END-NUMBER. False: not the name of a chunk. */
+/* Parse BEGIN-END-NUMBER. Returns false if the text is not a chunk name. */
 bool wmk_chunk_name_parse(const char *name, uint64_t *number, time_t *end);
 /*
  * Take a shared lock (flock()) of the closed chunk that contains the trace `path`. The caller closes *lock. *lock is -1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * clock_file.c - append sync points to the files .clock and .clock.relay of a trace (base/clock_point.h). A crash can
- * leave an incomplete point at the end of a file. The next point overwrites the incomplete point.
+ * leave an incomplete point at the end of a file. The next point that is written overwrites the incomplete point.
  */
 #include "store/store_state.h"
 
@@ -24,7 +24,8 @@ static bool is_same_clock(const struct wmk_clock_head *a, const struct wmk_clock
 }
 
 /*
- * Find the end of the whole points, and the clock value of the last one. -ESTALE: the file has points of another clock.
+ * Find the end of the complete points, and the clock value of the last complete point. -ESTALE: the file has points of
+ * another clock.
  */
 static int find_end(struct wmk_store_clock *clock, const struct wmk_clock_head *head)
 {
@@ -58,7 +59,7 @@ static int open_file(struct wmk_store *store, struct wmk_store_clock *clock, con
 		return entered;
 	clock->fd = openat(store->dir, name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
 	err = clock->fd < 0 ? -errno : find_end(clock, head);
-	/* The relay's machine was restarted: its clocks count from another time. */
+	/* The relay's machine was restarted, so its clocks count from another start time. */
 	if (err == -ESTALE && head->relay[0])
 		err = ftruncate(clock->fd, 0) < 0 ? -errno : 0;
 	wmk_file_identity_leave(entered);
@@ -69,7 +70,7 @@ static int open_file(struct wmk_store *store, struct wmk_store_clock *clock, con
 	return err;
 }
 
-/* Append one sync point. If the file is empty, write its head in front of the point. */
+/* Append one sync point. Append one sync point; if the file is empty, first write the header of the file. */
 static int append(struct wmk_store *store, struct wmk_store_clock *clock, const struct wmk_clock_head *head,
 		  const struct wmk_clock_point *point)
 {
@@ -77,8 +78,8 @@ static int append(struct wmk_store *store, struct wmk_store_clock *clock, const 
 	size_t len = 0;
 
 	/*
-	 * Two threads appended their points in the wrong order, or the counter has restarted. Clock values in the file
-	 * always rise.
+	 * Clock values decrease if two threads append their points in the wrong order, or if the counter has restarted.
+	 * The clock values in the file must always increase.
 	 */
 	if (clock->len && point->value <= clock->last)
 		return 0;

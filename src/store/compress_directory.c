@@ -29,7 +29,7 @@
 #define COPY_SIZE (256u << 10)
 #define INDEX_MAGIC 0xC1F1DCC1u
 
-/* One directory of the tree: the original, and its copy. */
+/* One directory of the tree: the original directory, and its copy. */
 struct level {
 	int from, to;
 	bool is_trace;             /* the directory has metadata, so its other files are streams */
@@ -38,7 +38,7 @@ struct level {
 
 /* ── one stream file ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* The positions at which packets end, from the index. */
+/* The end positions of the packets, read from the index. */
 struct packets {
 	int fd;                    /* of the index; -1: none */
 	uint32_t entry;            /* size of an entry, in bytes */
@@ -65,7 +65,8 @@ static void packets_open(struct packets *packets, int dir, const char *file)
 }
 
 /*
- * Find the end of the next packet. Without a valid index entry for the packet, the end is `size`, the end of the file.
+ * Find the end of the next packet in the file. If the index has no valid entry for the packet, the result is `size`,
+ * the end of the file.
  */
 static uint64_t packets_next(struct packets *packets, uint64_t size)
 {
@@ -98,7 +99,7 @@ static int read_all(int fd, uint8_t *to, size_t len, uint64_t at, const char *na
 	return 0;
 }
 
-/* Add one frame with the packets from `begin` to `end`, which are positions in the file. */
+/* Add one frame that contains the packets from `begin` to `end`, which are positions in the file. */
 static int add_frame(struct wmk_ctf_frame_writer *writer, int from, const char *name, uint64_t begin, uint64_t end,
 		     uint8_t **buffer, size_t *cap)
 {
@@ -174,7 +175,7 @@ static int copy_file(int from, int to, const char *name, uint64_t size)
 
 /* ── the tree ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Give the copy the owner, the mode and the time of the original. */
+/* Set the owner, the mode and the times of the copy to those of the original. */
 static int same_owner(int to, const struct stat *st, const char *name)
 {
 	const struct timespec times[] = { st->st_atim, st->st_mtim };
@@ -260,7 +261,10 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Copy all files of the directory. The metadata is last, so that no reader takes an incomplete copy for a trace. */
+/*
+ * Copy all files of the original directory to the new directory. The metadata is copied last, so that a reader does not
+ * read an incomplete copy as a trace.
+ */
 static int take_tree(const struct level *level, unsigned depth)
 {
 	struct level here = *level;
@@ -283,7 +287,7 @@ static int take_tree(const struct level *level, unsigned depth)
 	return err >= 0 && here.is_trace ? take_file(&here, "metadata") : err;
 }
 
-/* Whether a file of the tree is to be compressed. */
+/* True if the tree contains a file that must be compressed. */
 static bool has_plain_stream(int dir, unsigned depth)
 {
 	struct level level = { .from = dir, .to = -1,
@@ -314,9 +318,9 @@ static bool has_plain_stream(int dir, unsigned depth)
 /* ── the exchange ────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Create the hidden directory and lock it, or take the one that a crash has left. Before the lock, another process may
- * have exchanged the directories. The function then returns -EBUSY, because the name no longer refers to the locked
- * directory.
+ * Create the hidden directory and lock it; if a crash has left a hidden directory, use that directory. Before the lock
+ * was taken, another process may have exchanged the directories. If another process has exchanged the directories, the
+ * function returns -EBUSY, because the name no longer refers to the locked directory.
  */
 static int open_hidden(int parent, const char *hidden)
 {
@@ -346,7 +350,10 @@ static int exchange(int parent, const char *name, const char *hidden)
 	return fsync(parent) < 0 ? wmk_error(-errno, "cannot synchronize the directory of '%.240s'", name) : 0;
 }
 
-/* Remove the hidden directory: the plain one or, after an error, the copy. Keeps the cause chain of `err`. */
+/*
+ * Remove the hidden directory, which contains the uncompressed traces or, after an error, the copy. The cause chain of
+ * `err` is kept.
+ */
 static int remove_hidden(int parent, const char *hidden, int err)
 {
 	struct wmk_error_chain *chain = wmk_error_take();
@@ -412,8 +419,8 @@ int wmk_compress_chunks(const char *path)
 			continue;
 		one = wmk_compress_directory(archives, entry->d_name, &result);
 		/*
-		 * A chunk that a reader has locked (-EBUSY) is compressed after a later rotation. A chunk can be
-		 * removed at any time.
+		 * If a reader has locked a chunk (-EBUSY), the chunk is compressed after a later rotation. Another
+		 * process can remove a chunk at any time.
 		 */
 		if (one == -EBUSY || (one < 0 && faccessat(archives, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
 			wmk_error_clear();

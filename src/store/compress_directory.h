@@ -5,14 +5,15 @@
  *     parent/NAME/            the traces; complete and readable at any time
  *     parent/.NAME.compress/  the copy, then the plain directory until it is removed; hidden from readers
  *
- * The copy is on disk before one rename exchanges the two directories. So a crash at any time leaves the plain or the
- * compressed traces at NAME. The next call removes what a crash has left at the hidden name.
+ * When the copy is completely on the disk, one rename exchanges the two directories. After a crash at any time, NAME
+ * contains either the uncompressed or the compressed traces. If a crash has left a hidden directory, the next call
+ * removes it.
  *
- * Stream files (CTF 1.8.3, section 3) become NAME.zst; all other files are copied. A frame has whole packets. The index
- * gives the sizes of the packets. Bytes without an index entry are in the last frame.
+ * Stream files (CTF 1.8.3, section 3) become NAME.zst; all other files are copied. A frame has whole packets. The sizes
+ * of the packets are taken from the index. Bytes without an index entry are stored in the last frame.
  *
- * Errors are -errno with a cause chain. After an error, the directory is unchanged. Any thread; the caller's rights are
- * used.
+ * Errors are -errno with a cause chain. If the function fails, the directory is unchanged. Any thread may call the
+ * function, which uses the rights of the caller.
  */
 #ifndef WMK_STORE_COMPRESS_DIRECTORY_H
 #define WMK_STORE_COMPRESS_DIRECTORY_H
@@ -25,13 +26,14 @@ struct wmk_compress_result {
 };
 
 /*
- * No process may write to the traces. -EBUSY: another process compresses the directory, or a reader has locked it
+ * No process may be writing to the traces. -EBUSY: another process compresses the directory, or a reader has locked it
  * (store/retention.h). -ENOTSUP: a large file has no index, or the file system cannot exchange directories.
  */
 int wmk_compress_directory(int parent, const char *name, struct wmk_compress_result *result);
 /*
- * Compress all closed chunks of a session (docs/rotation.md): the directories in `path`/archives that are not
- * compressed yet. After an error in one directory, the other directories are still compressed. Returns the last error.
+ * Compress all closed chunks of a session (docs/rotation.md) that are not yet compressed; these chunks are directories
+ * in `path`/archives. After an error in one directory, the other directories are still compressed. Returns the last
+ * error.
  */
 int wmk_compress_chunks(const char *path);
 

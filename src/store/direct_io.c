@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct_io.c - direct I/O: writes that bypass the page cache. Direct writes need no copy, do not evict other pages,
- * and double the throughput of a fast disk. But the cache can absorb a burst that is too fast for a slow disk. So the
- * consumer daemon measures the time of large writes. Large packets bypass the cache unless the cache is more than four
- * times as fast. When the consumer daemon falls behind, large packets use the faster way. A full cache is much slower
- * than the disk. So the cache is tested with small pieces, and not while the buffers fill up.
+ * direct_io.c - direct I/O: writes that bypass the page cache. Direct writes need no copy, do not evict other pages
+ * from the cache, and double the throughput of a fast disk. The page cache can absorb a burst that is too fast for a
+ * slow disk. To select the faster method, the consumer daemon measures how long large writes take. Large packets bypass
+ * the page cache, unless the page cache is more than four times as fast. When the consumer daemon falls behind, large
+ * packets use the faster method. A full page cache is much slower than the disk. The speed of the page cache is
+ * therefore tested with small writes, and is not tested while the buffers fill up.
  */
 #include "store/direct_io.h"
 
@@ -34,7 +35,10 @@ void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, 
 	struct stat is, st;
 
 	direct->rates = rates;
-	/* O_NONBLOCK: the owner of the directory may have replaced the file by a FIFO, which would block the open. */
+	/*
+	 * O_NONBLOCK is required because the owner of the directory may have replaced the file by a FIFO, which would
+	 * block open().
+	 */
 	direct->fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
 	if (direct->fd >= 0 &&
 	    (fstat(fd, &is) != 0 || fstat(direct->fd, &st) != 0 || is.st_dev != st.st_dev || is.st_ino != st.st_ino))
@@ -49,8 +53,9 @@ void wmk_direct_close(struct wmk_direct *direct)
 }
 
 /*
- * Direct I/O needs aligned memory. The first iovec is written in place up to its last whole block, the rest from one
- * aligned buffer. Each thread has its own buffer, because threads write different streams at the same time.
+ * Direct I/O requires aligned memory. The whole blocks of the first iovec are written without a copy; the remaining
+ * bytes are written from one aligned buffer. Each thread has its own buffer, because threads write different streams at
+ * the same time.
  */
 static int write_past(int fd, const struct iovec *iov, int n, uint64_t offset)
 {
@@ -82,12 +87,13 @@ static bool can_go_past(const struct wmk_direct *direct, const struct iovec *iov
 }
 
 /*
- * While packets use the page cache, a trial measures the speed of direct I/O. While packets use direct I/O (`past` is
- * set), a trial measures the speed of the page cache. Returns the number of bytes of the packet to write in a trial; 0:
- * the packet has no trial. No packet has a trial before the speed of the method in use is known. While at most RELAXED
- * percent of the buffer wait to be written, every packet has a trial until the speed of the other method is known. Once
- * both speeds are known, one packet in TRY_OTHER has a trial. While more than PRESSED percent of the buffer wait to be
- * written, one packet in TRY_PRESSED has a trial. Between RELAXED and PRESSED percent, no packet has a trial.
+ * While packets are written through the page cache, a trial measures the speed of direct I/O. While packets are written
+ * with direct I/O (`past` is set), a trial measures the speed of the page cache. Returns how many bytes of the packet
+ * are written as a trial; 0 if the packet has no trial. There is no trial until the speed of the current method is
+ * known. While at most RELAXED percent of the buffer wait to be written, there is a trial for every packet until the
+ * speed of the other method is known. When both speeds are known, there is a trial for one packet in TRY_OTHER. While
+ * more than PRESSED percent of the buffer wait to be written, there is a trial for one packet in TRY_PRESSED. Between
+ * RELAXED and PRESSED percent, there are no trials.
  */
 static size_t trial(struct wmk_direct *direct, bool past)
 {
@@ -110,7 +116,10 @@ static bool prefer_past(const struct wmk_direct *direct)
 	return past == 0 || cached <= (pressure > PRESSED ? 1 : CACHE_BIAS) * past;
 }
 
-/* Store the average of the old and the new rate. A short piece has the same weight as a whole packet. */
+/*
+ * Store the average of the previous rate and the new rate. A short write has the same weight as the write of a whole
+ * packet.
+ */
 static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns)
 {
 	uint64_t rate = (uint64_t)size * 1000000 / (ns + 1), before = rate_of(direct, past);
@@ -118,7 +127,7 @@ static void learn(struct wmk_direct *direct, bool past, size_t size, uint64_t ns
 	atomic_store_explicit(&direct->rates->rate[past], before ? (before + rate) / 2 : rate, memory_order_relaxed);
 }
 
-/* Write and time `size` bytes from `at`, which is inside the first iovec. */
+/* Write `size` bytes from the address `at`, which is within the first iovec, and measure the time of the write. */
 static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at, size_t size, uint64_t offset)
 {
 	const struct iovec iov = { at, size };
@@ -130,7 +139,7 @@ static int write_piece(struct wmk_direct *direct, int fd, bool past, uint8_t *at
 	return err;
 }
 
-/* Write the packet without the first `done` bytes of its first iovec. */
+/* Write the packet, except the first `done` bytes of its first iovec. */
 static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct iovec *iov, int n, size_t done,
 		      size_t size, uint64_t offset)
 {
@@ -149,9 +158,9 @@ static int write_rest(struct wmk_direct *direct, int fd, bool past, const struct
 }
 
 /*
- * Write a packet by direct I/O or through the page cache; the packet permits both. The first piece of the packet may be
- * a trial: see trial(). For all later pieces, prefer_past() selects direct I/O or the page cache. Cached writes are
- * made in pieces, to detect early that the kernel throttles the writer because of too many dirty pages.
+ * Write a packet that permits both methods, by direct I/O or through the page cache. The first part of the packet may
+ * be written as a trial (see trial()). For the other parts, prefer_past() selects direct I/O or the page cache. Writes
+ * to the page cache are split, to detect early that the kernel slows the writer down because of too many dirty pages.
  */
 static int write_either(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, size_t size,
 			uint64_t offset)
@@ -189,8 +198,9 @@ int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov,
 		return wmk_store_write_whole(fd, iov, n, offset);
 	}
 	/*
-	 * The failed write has truncated its own piece. Truncate the earlier pieces of the packet too. If this
-	 * truncation fails, the next try overwrites the pieces.
+	 * The failed write has already truncated the part that it was writing. If a write fails, truncate the earlier
+	 * parts of the packet, too. If the truncation of the earlier parts fails, the next attempt overwrites these
+	 * parts.
 	 */
 	if (err < 0 && ftruncate(fd, (off_t)offset) < 0)
 		(void)0;

@@ -12,7 +12,10 @@
 
 #define WMK_DIRECT_BLOCK 4096u     /* direct writes begin and end at multiples of this in the file */
 
-/* Speed of recent large packets of a trace, shared by its streams. Hints only: relaxed. */
+/*
+ * The measured write speeds of recent large packets of a trace, which all streams of the trace share. Hints only:
+ * relaxed.
+ */
 struct wmk_direct_rates {
 	_Atomic uint32_t turn;
 	_Atomic uint32_t pressure; /* percentage of its buffer that the writing thread has not written yet */
@@ -25,12 +28,12 @@ struct wmk_direct {
 };
 
 /*
- * Set direct->fd. The value is -1 if the file system does not support direct I/O, or if `name` in `dir` is no longer
- * the file of `fd`. `rates` belongs to the store.
+ * Set direct->fd. The descriptor is -1 if the file system does not support direct I/O, or if `name` in `dir` no longer
+ * refers to the file of `fd`. `rates` belongs to the store.
  */
 void wmk_direct_open(struct wmk_direct *direct, struct wmk_direct_rates *rates, int dir, const char *name, int fd);
 void wmk_direct_close(struct wmk_direct *direct);
-/* As wmk_store_write_whole() on `fd`, but with direct I/O if direct I/O is possible and faster. */
+/* Like wmk_store_write_whole() on `fd`, but uses direct I/O if direct I/O is possible and faster. */
 int wmk_direct_write(struct wmk_direct *direct, int fd, const struct iovec *iov, int n, uint64_t offset);
 
 #endif

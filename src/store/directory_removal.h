@@ -4,11 +4,11 @@
 #define WMK_STORE_DIRECTORY_REMOVAL_H
 
 /*
- * Remove all files below a directory. The metadata of a trace is removed first, so that no reader takes the remaining
- * files for a trace.
+ * Remove all files and directories within a directory. The metadata of a trace is removed first, so that no reader
+ * reads the remaining files as a trace.
  */
 int wmk_directory_empty(int dir);
-/* Remove a directory with all files below it. Symbolic links are not followed. */
+/* Remove a directory and all files within it. Symbolic links are not followed. */
 int wmk_directory_remove(int parent, const char *name);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-/* `at` may be open without permission to read or sync (O_PATH). */
+/* `at` may be a descriptor without permission to read or sync (O_PATH). */
 static int sync_directory(int at)
 {
 	const int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

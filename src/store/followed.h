@@ -5,7 +5,7 @@
  *     reader ── locks it for reading while it follows the trace ──► writer: flushes more often
  *     reader ◄── low-water time: all earlier records are in files ── writer: after a drain pass, while it is locked
  *
- * The kernel releases the lock of a reader that crashes. Only the owner of the trace can open the file.
+ * The kernel releases the lock of a reader that crashes. The file can be opened only by the owner of the trace.
  */
 #ifndef WMK_STORE_FOLLOWED_H
 #define WMK_STORE_FOLLOWED_H
@@ -20,8 +20,8 @@
 #define WMK_STORE_LIVE ".live"
 
 /*
- * The content of `.live`, which may also be empty. A reader ignores a pair that does not match, because the writer was
- * changing the pair.
+ * The content of the file `.live`; the file may also be empty. A reader ignores a pair of values that do not match,
+ * because the writer may be changing the pair.
  */
 struct wmk_store_low_water {
 	uint64_t ts;               /* in the clock of the trace */
@@ -43,7 +43,10 @@ static inline int wmk_store_follow(int dir)
 	}
 	return live;
 }
-/* Read the low-water time from the descriptor of wmk_store_follow(). False: no time is published; *ts is unchanged. */
+/*
+ * Read the low-water time from the descriptor that wmk_store_follow() returned. Returns false, and leaves *ts
+ * unchanged, if no low-water time is published.
+ */
 static inline bool wmk_store_followed_to(int live, uint64_t *ts)
 {
 	struct wmk_store_low_water water;
@@ -55,7 +58,7 @@ static inline bool wmk_store_followed_to(int live, uint64_t *ts)
 }
 /* True if a reader follows the trace. One system call. */
 bool wmk_store_is_followed(const struct wmk_store *store);
-/* Publish the low-water time. After an error, readers only wait longer. */
+/* Publish the low-water time. If the low-water time cannot be written, readers only wait longer. */
 void wmk_store_low_water(const struct wmk_store *store, uint64_t ts);
 
 #endif

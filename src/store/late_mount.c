@@ -27,8 +27,8 @@ static bool contains(const char *at, const char *path)
 }
 
 /*
- * In the table `file`, find the innermost file system that contains the path. If several entries have the same mount
- * point, the function finds the last of these entries.
+ * In the mount table `file`, find the innermost file system that contains the path. If several entries have the same
+ * mount point, the last of these entries is used.
  */
 static void find(const char *file, const char *path, struct mounted *found)
 {

@@ -4,7 +4,7 @@
  *
  * /etc/fstab lists the file systems that the machine mounts. Entries with `noauto` are ignored. wmk_store_mount_await()
  * finds the innermost entry that contains the path, and waits until the file system of that entry is mounted. If the
- * entry has no `ro`, the function also waits until the file system is writable.
+ * entry does not have the option `ro`, the function also waits until the file system is writable.
  */
 #ifndef WMK_STORE_LATE_MOUNT_H
 #define WMK_STORE_LATE_MOUNT_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 /*
- * Whether the file system of the path has yet to be mounted. `place` is set to the mount point of that file system. Any
- * thread.
+ * Return true if the file system of the path is configured, but not mounted yet. `place` receives the mount point of
+ * this file system. Any thread.
  */
 bool wmk_store_mount_is_due(const char *path, char place[PATH_MAX]);
 /* Return when wmk_store_mount_is_due() is false. */

@@ -2,8 +2,9 @@
 /*
  * owner_identity.c - creates files with the rights of a session's owner, in a thread of root's daemon.
  *
- * The kernel keeps the file system uid, gid and the groups per thread. The C library's setgroups() changes all threads,
- * so this file uses the raw system call. Capabilities over files follow the file system uid.
+ * The kernel stores the file system uid, the file system gid and the groups for each thread. The C library's
+ * setgroups() changes the groups of all threads, so this file uses the raw system call. When the file system uid
+ * changes, the kernel changes the thread's file capabilities accordingly.
  */
 #include "store/store_state.h"
 
@@ -39,7 +40,7 @@ static _Thread_local struct {
 	int n;
 } now;
 
-/* Return the name of a user, malloc'd; NULL: the user has no name, or it cannot be looked up. */
+/* Return the name of a user, allocated with malloc(); NULL if the user has no name, or if the lookup fails. */
 static char *name_of(uid_t uid)
 {
 	struct passwd entry, *found = NULL;
@@ -59,7 +60,7 @@ static char *name_of(uid_t uid)
 	return name;
 }
 
-/* A user without a name has only its primary group. */
+/* A user without a name belongs only to the primary group. */
 static struct wmk_file_identity *resolve(uid_t uid, gid_t gid)
 {
 	struct wmk_file_identity *identity = NULL, *grown;
@@ -93,8 +94,8 @@ static struct wmk_file_identity *resolve(uid_t uid, gid_t gid)
 static void set_groups(const gid_t *groups, int n)
 {
 	/*
-	 * The kernel permits setgroups(): the thread already called it successfully when it entered the identity. Here
-	 * only a lack of memory can make the system call fail.
+	 * The kernel permits this call of setgroups(), because the thread already called setgroups() successfully when
+	 * it entered the identity. Here, setgroups() can fail only because of a lack of memory.
 	 */
 	while (syscall(SYS_setgroups, n, groups) < 0 && errno == ENOMEM)
 		sched_yield();
@@ -158,8 +159,8 @@ struct wmk_file_identity *wmk_file_identity_ref(void)
 void wmk_file_identity_unref(struct wmk_file_identity *identity)
 {
 	/*
-	 * Each decrement has release order, and the last decrement also has acquire order. So all reads of the memory
-	 * happen before free().
+	 * Each decrement has release order, and the last decrement also has acquire order. All reads of the memory
+	 * therefore happen before free().
 	 */
 	if (identity && atomic_fetch_sub_explicit(&identity->refs, 1, memory_order_acq_rel) == 1)
 		free(identity);

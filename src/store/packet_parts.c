@@ -65,8 +65,8 @@ void wmk_store_parts_cancel(struct wmk_store_parts *parts)
 	struct wmk_store_stream *stream = parts->stream;
 
 	/*
-	 * If the truncation fails, the next packet overwrites the cancelled packet, or the next open of the stream
-	 * truncates the file.
+	 * If the truncation fails, either the next packet overwrites the cancelled packet, or the next open of the
+	 * stream truncates the file.
 	 */
 	if (stream && ftruncate(stream->fd, (off_t)stream->len) < 0)
 		wmk_error_clear();

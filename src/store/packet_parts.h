@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet_parts.h - write a packet in parts, as its records arrive from another machine. A reader finds the packet once
- * the packet is whole, with its trailer and its index entry. A crash leaves a torn packet, which the next
- * wmk_store_stream_open() cuts off.
+ * packet_parts.h - write a packet in parts, as its records arrive from another machine. A reader can find the packet
+ * only when the packet is complete, with its trailer and its index entry. A crash leaves an incomplete packet, which
+ * the next wmk_store_stream_open() removes.
  *
  *     begin ──► write, write, ... ──► end
  *                   └── cancel: the stream has no part of the packet
  *
- * Between begin and end, no other function of the stream is called except wmk_store_stream_sync(). Errors are -errno
- * with a cause chain; after an error, only cancel is allowed.
+ * Between begin and end, wmk_store_stream_sync() is the only other function of the stream that may be called. Errors
+ * are -errno with a cause chain; after an error, only the cancel function may be called.
  */
 #ifndef WMK_STORE_PACKET_PARTS_H
 #define WMK_STORE_PACKET_PARTS_H
@@ -22,15 +22,15 @@ struct wmk_store_parts {
 };
 
 /*
- * Begin a packet, for streams without a budget. 0; 1: the packet needs another file of the stream, and has to be
+ * Begin a packet; the stream must not have a budget. 0; 1: the packet needs another file of the stream, and has to be
  * written as a whole; -ENOSPC, -errno.
  */
 int wmk_store_parts_begin(struct wmk_store_parts *parts, struct wmk_store_stream *stream, const uint8_t uuid[16],
 			  const struct wmk_ctf_packet *packet);
 int wmk_store_parts_write(struct wmk_store_parts *parts, const void *bytes, size_t len);
-/* All packet.content bytes were written. */
+/* Call this after all packet.content bytes were written. */
 int wmk_store_parts_end(struct wmk_store_parts *parts);
-/* No effect if no packet has begun. */
+/* The function has no effect if no packet was begun. */
 void wmk_store_parts_cancel(struct wmk_store_parts *parts);
 
 #endif

@@ -23,14 +23,14 @@ int wmk_path_start(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Follow the link `fd`, which is in directory `at`. */
+/* Follow the symbolic link `fd`, which is in the directory `at`. */
 static int follow(int at, int fd, const struct stat *st, unsigned *links)
 {
 	if (++*links > LINKS_MAX)
 		return -ELOOP;
 	if (st->st_uid != 0 && st->st_uid != (uid_t)setfsuid((uid_t)-1))
 		return -EMLINK;
-	/* Not on the stack: links can nest, and the daemons' threads have small stacks. */
+	/* The buffer is not on the stack, because links can be nested and the daemons' threads have small stacks. */
 	char *target = calloc(1, PATH_MAX);
 	const ssize_t n = target ? readlinkat(fd, "", target, PATH_MAX) : -1;
 	int err = !target ? -ENOMEM : n < 0 ? -errno : n == 0 || n == PATH_MAX ? -ENAMETOOLONG : 0;
@@ -52,7 +52,8 @@ static int enter(int at, const char *name, unsigned how, unsigned *links)
 	if ((how & WMK_PATH_MAKE) && mkdirat(at, name, 0700) < 0 && errno != EEXIST)
 		return errno == EMLINK ? -ENOSPC : -errno;       /* -EMLINK means an untrusted link here */
 	/*
-	 * O_PATH: opening a directory on the path needs no permission to list it. O_DIRECTORY: triggers an automount.
+	 * O_PATH: opening a directory as a part of the path requires no permission to list the directory. O_DIRECTORY:
+	 * triggers an automount.
 	 */
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
@@ -65,7 +66,7 @@ static int enter(int at, const char *name, unsigned how, unsigned *links)
 	return err;
 }
 
-/* In the target of a link, the last component may be a link as well. */
+/* The last component of a link's target may also be a link. */
 static int walk_counting(int at, const char *path, unsigned how, unsigned *links)
 {
 	char *copy = strdup(path), *rest = copy, *name, *next;

@@ -18,7 +18,9 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* Open the directory at the path `names` below `dir`, and close `dir`. Returns a descriptor or -errno. */
+/*
+ * Open the directory that the components `names` select below `dir`, and close `dir`. Returns a descriptor or -errno.
+ */
 static int descend(int dir, const char *const *names, unsigned n)
 {
 	for (unsigned i = 0; i < n && dir >= 0; i++) {
@@ -60,7 +62,7 @@ int wmk_store_each_process(const char *path, int (*one)(void *data, const char *
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Remove a regular file. Other types of files stay, and the removal of their directory then fails. */
+/* Remove a regular file. Files of other types are kept, so the removal of their directory fails. */
 static int remove_file(void *data, int at, const char *name)
 {
 	struct stat st;
@@ -71,7 +73,7 @@ static int remove_file(void *data, int at, const char *name)
 	return unlinkat(at, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
-/* Remove the files of a directory and the directory. Returns 0 if the directory does not exist. */
+/* Remove the files of a directory, and then the directory. Returns 0 if the directory does not exist. */
 static int remove_directory(int parent, const char *name)
 {
 	int dir = openat(parent, name, DIR_FLAGS);

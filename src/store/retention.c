@@ -58,7 +58,7 @@ static int by_number(const void *a, const void *b)
 	return left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* Remove remains of a crash: a partly deleted directory; the mark or compressed copy of a chunk that was deleted. */
+/* Remove what a crash has left: a partly deleted directory, or the mark or the compressed copy of a deleted chunk. */
 static int remove_left(int at, const char *name)
 {
 	char chunk[HIDDEN_NAME];
@@ -118,7 +118,10 @@ static void log_chunk(const struct chunks *all, const struct chunk *chunk, const
 		all->log(words);
 }
 
-/* True if readers have locked the chunk for WMK_RETENTION_LOCK_S, so that it is deleted despite the lock. */
+/*
+ * True if readers have locked the chunk for at least WMK_RETENTION_LOCK_S, so that the chunk is deleted despite the
+ * lock.
+ */
 static bool is_overdue(const struct chunks *all, int archives, const struct chunk *chunk, const char *mark)
 {
 	const time_t now = time(NULL);
@@ -156,7 +159,7 @@ static int delete_chunk(const struct chunks *all, int archives, const struct chu
 	if (err == 0 && renameat(archives, chunk->name, archives, hidden) < 0)
 		err = -errno;
 	WMK_TESTPOINT(retention_renamed);
-	/* Not an error: the user has removed the chunk. */
+	/* A missing chunk is not an error, because the user may have removed the chunk. */
 	err = err == -ENOENT ? 0
 	      : err < 0      ? wmk_error(err, "cannot delete the chunk %.120s: %s", chunk->name, strerror(-err))
 			     : wmk_directory_remove(archives, hidden);
@@ -167,8 +170,8 @@ static int delete_chunk(const struct chunks *all, int archives, const struct chu
 }
 
 /*
- * The bytes that all closed chunks may have. The open chunk grows until it is rotated, and a rotation takes longer
- * under load: so the open chunk is expected to become as large as the largest closed chunk.
+ * Return the number of bytes that all closed chunks together may have. The open chunk grows until its rotation ends,
+ * and a rotation takes longer under load. The open chunk is assumed to become as large as the largest closed chunk.
  */
 static uint64_t closed_max(const struct chunks *all, uint64_t size)
 {
@@ -187,7 +190,7 @@ static bool exceeds(const struct chunk *chunk, const struct wmk_retention *keep,
 	       (keep->us && now > chunk->end && (uint64_t)(now - chunk->end) > keep->us / 1000000);
 }
 
-/* A locked chunk counts as deleted, so that no newer chunk is deleted in its place. */
+/* A locked chunk counts as already deleted, so that no newer chunk is deleted instead. */
 static void delete_oldest(struct chunks *all, int archives, const struct wmk_retention *keep,
 			  struct wmk_retained *retained)
 {

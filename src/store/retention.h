@@ -5,9 +5,10 @@
  *     archives/NAME/              ──one rename──►  archives/.NAME.deleted/  ──► its files are removed
  *     archives/.NAME.locked       a file: its time is that of the first attempt, which the lock of a reader stopped
  *
- * A reader locks the directory of a chunk (store/chunk_lock.h). The deletion takes the exclusive lock, and keeps it. So
- * a reader that has the lock finds all files. After a crash, the next call removes the hidden directory. Only
- * directories with the name of a chunk, BEGIN-END-NUMBER, are deleted.
+ * A reader takes a shared lock on the directory of a chunk (store/chunk_lock.h). The deletion takes an exclusive lock
+ * on the directory of the chunk, and holds it until the end. A reader that holds the lock therefore finds all files of
+ * the chunk. If a crash has left a hidden directory, the next call removes it. Only directories that have the name of a
+ * chunk (BEGIN-END-NUMBER) are deleted.
  *
  * Errors are -errno with a cause chain. Any thread; the caller's rights are used.
  */
@@ -29,12 +30,16 @@ struct wmk_retained {
 	unsigned deleted;                /* number of deleted chunks */
 };
 
-/* A locked chunk is deleted despite its lock when this time has passed since the first attempt. */
+/*
+ * If a chunk is still locked when this time has passed since the first attempt to delete it, the chunk is deleted
+ * despite its lock.
+ */
 #define WMK_RETENTION_LOCK_S 600u
 
 /*
- * Delete the oldest chunks of `path`/archives until the rest is within the limits. `log` receives a message if a chunk
- * is locked. An error of one chunk does not stop the deletion of the others. Returns the last error.
+ * Delete the oldest chunks in `path`/archives until the remaining chunks are within the limits. `log` receives a
+ * message if a chunk is locked. If one chunk cannot be deleted, the other chunks are still deleted. Returns the last
+ * error.
  */
 int wmk_retention_apply(const char *path, const struct wmk_retention *keep, void (*log)(const char *words),
 			struct wmk_retained *retained);

@@ -65,7 +65,7 @@ int wmk_store_spool_directory(const char *path)
 	return wmk_path_open(path);
 }
 
-/* The identifier of this boot of the machine. "": unknown. */
+/* The identifier of the current boot of the machine. "": unknown. */
 static void boot_id(char id[BOOT_ID])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -107,8 +107,8 @@ int wmk_store_spool_note_end(int directory, bool ended)
 }
 
 /*
- * A sender removes WMK_SPOOL_RELAY, then WMK_SPOOL_ENDED. So after this function, a spool without WMK_SPOOL_RELAY has
- * no WMK_SPOOL_ENDED either.
+ * A sender first removes WMK_SPOOL_RELAY, and then WMK_SPOOL_ENDED. After note_end_beside_sender() has returned, a
+ * spool without WMK_SPOOL_RELAY therefore also has no WMK_SPOOL_ENDED.
  */
 static int note_end_beside_sender(int directory, const char *path)
 {

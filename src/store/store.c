@@ -2,8 +2,8 @@
 /*
  * store.c - the directories of a trace, and its metadata file.
  *
- * Links on the way to the trace directory are followed only if a trusted user owns them (path.h). The trace directory
- * itself, and everything below it, must not be a link.
+ * Symbolic links on the path to the trace directory are followed only if a trusted user owns them (path.h). The trace
+ * directory itself, and all files and directories below it, must not be symbolic links.
  */
 #include "ctf/writer.h"
 #include "store/followed.h"
@@ -89,7 +89,7 @@ static int check_empty(int dir)
 	return wmk_store_each_entry(fd < 0 ? -errno : fd, not_empty, NULL);
 }
 
-/* Open the directory of the trace, creating it if necessary. -ENOTEMPTY: it has entries. */
+/* Open the directory of the trace, and create it if necessary. -ENOTEMPTY: it has entries. */
 static int make_top(const char *path)
 {
 	int start = wmk_path_start(path),
@@ -138,8 +138,8 @@ int wmk_store_make_directory(const char *path)
 	char *above;
 
 	/*
-	 * Append "." to the parent's path: wmk_path_walk() follows links only before the last component, so the parent
-	 * may be a link. The new directory itself must not be a link.
+	 * Append "." to the parent's path, because wmk_path_walk() does not follow a link in the last component and the
+	 * parent may be a link. The new directory itself must not be a symbolic link.
 	 */
 	if (asprintf(&above, "%.*s.", (int)(name - path), path) < 0)
 		above = NULL;
@@ -161,7 +161,7 @@ int wmk_store_make_directory(const char *path)
 
 /* ── traces ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* How the trace is opened; each value stands for a function of store.h. */
+/* The way in which the trace is opened. Each value stands for a function in store.h. */
 enum expect { CREATE, ADD, TAKE_OVER, OPEN };
 
 /* The writer of a trace holds a lock on the metadata until its process ends. -EAGAIN: another writer has it. */
@@ -185,7 +185,7 @@ static int is_more_than_metadata(void *data, int at, const char *name)
 		       : -ENOTEMPTY;
 }
 
-/* Return 0 if no stream was begun; -ENOTEMPTY or another -errno otherwise. */
+/* Return 0 if no stream was created, or else -ENOTEMPTY or another -errno. */
 static int check_unused(const struct wmk_store *store)
 {
 	int fd = openat(store->dir, ".", DIR_FLAGS),
@@ -195,8 +195,9 @@ static int check_unused(const struct wmk_store *store)
 }
 
 /*
- * Take over metadata that a writer left when it crashed before the first stream. The metadata file must belong to this
- * user and be unlocked, and no stream may exist. Truncates the file. -EEXIST: one of these conditions does not hold.
+ * Take over the metadata of a writer that crashed before it created the first stream. The metadata file must belong to
+ * this user and must not be locked, and no stream may exist. Truncates the file. -EEXIST: one of these conditions does
+ * not hold.
  */
 static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 {
@@ -208,8 +209,8 @@ static int adopt_metadata(const struct wmk_store *store, const struct stat *st)
 	if (lock_metadata(store->metadata) < 0)
 		return -EEXIST;
 	/*
-	 * Check the file only after locking. Before the lock, a writer may have replaced the metadata file, and so
-	 * released its lock on the old file.
+	 * Check the file only after locking it. Before the lock was taken, another writer may have replaced the
+	 * metadata file, and so released its lock on the old file.
 	 */
 	if (fstatat(store->dir, "metadata", &now, AT_SYMLINK_NOFOLLOW) < 0 || now.st_ino != st->st_ino ||
 	    now.st_dev != st->st_dev || check_unused(store) < 0)
@@ -234,8 +235,8 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 		return adopt_metadata(store, &st);
 	err = lock_metadata(store->metadata);
 	/*
-	 * Another process took the file over before the lock was taken. On a file system without locks, no process can
-	 * take over metadata.
+	 * Another process has taken the file over before this process could lock the file. On a file system without
+	 * locks, no process can take over metadata.
 	 */
 	if (fresh && err == -EAGAIN)
 		return -EEXIST;
@@ -245,14 +246,14 @@ static int open_metadata(struct wmk_store *store, enum expect how)
 }
 
 /*
- * While the file .live exists, readers that follow the trace wait for another writer after this one. If the file .live
- * does not exist, readers stop when the writer releases its lock on the metadata.
+ * While the file .live exists, readers that follow the trace wait for a further writer after this writer has ended. If
+ * the file .live does not exist, readers stop when the writer releases its lock on the metadata.
  */
 static void live_begin(struct wmk_store *store)
 {
 	int fd = openat(store->dir, WMK_STORE_LIVE, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	/* The low-water time of a crashed writer may be later than the first records of this writer. */
+	/* The low-water time that a crashed writer has left may be later than the first records of this writer. */
 	if (fd >= 0 && ftruncate(fd, 0) < 0) {
 		close(fd);
 		fd = -1;
@@ -282,8 +283,8 @@ static int open_below(const char *path, const char *sub)
 }
 
 /*
- * Remove the directories of `sub`, beginning with the innermost one, as long as they are empty. If metadata exists,
- * another writer uses the directories, and the function removes nothing.
+ * Remove the empty directories of `sub`, from the innermost directory outwards. If metadata exists, another writer uses
+ * the directories, so the function removes nothing.
  */
 static void remove_empty(const char *path, const char *sub)
 {
@@ -348,8 +349,8 @@ static int open_store(const char *path, const char *sub, enum expect how, struct
 		return 0;
 	}
 	/*
-	 * Close the store before remove_empty(), which needs descriptors. A lack of descriptors may have caused the
-	 * failure.
+	 * Close the store before remove_empty(), because remove_empty() needs descriptors. The failure may have been
+	 * caused by a lack of descriptors.
 	 */
 	wmk_store_close(store);
 	if (how != OPEN)
@@ -415,7 +416,7 @@ const char *wmk_store_path(const struct wmk_store *store)
 	return store->path;
 }
 
-/* Remove `done` bytes from the front of the vector. */
+/* Remove `done` bytes from the front of the iovec array. */
 static void advance(struct iovec **iov, int *n, size_t done)
 {
 	while (*n && done >= (*iov)->iov_len) {
@@ -447,8 +448,8 @@ int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offse
 		if (done <= 0) {
 			err = done < 0 ? -errno : -ENOSPC;
 			/*
-			 * If ftruncate() also fails, the next write overwrites the torn end. A later process truncates
-			 * the torn end when it opens the file.
+			 * If ftruncate() also fails, the next write overwrites the incomplete end of the file. A later
+			 * process truncates the incomplete end when it opens the file.
 			 */
 			if (ftruncate(fd, (off_t)offset) < 0)
 				(void)0;
@@ -478,8 +479,8 @@ int wmk_store_metadata(struct wmk_store *store, const char *text, size_t len)
 }
 
 /*
- * Write with one system call. A test build first writes half of the text, so that a test can kill the process between
- * the two writes.
+ * Write with one system call. A test build writes the first half of the text separately, so that a test can kill the
+ * process between the two writes.
  */
 static int write_declaration(struct wmk_store *store, const char *text, size_t len, uint64_t offset)
 {
@@ -533,7 +534,7 @@ int wmk_store_comment(struct wmk_store *store, const char *words)
 	return err;
 }
 
-/* Write a new file, and rename it to the metadata file once it is complete. Returns its descriptor or -errno. */
+/* Write a complete new file, and then rename it to the name of the metadata file. Returns its descriptor or -errno. */
 static int write_new_metadata(const struct wmk_store *store, const struct iovec *iov)
 {
 	unlinkat(store->dir, METADATA_NEW, 0);   /* left by a crash */
@@ -541,8 +542,8 @@ static int write_new_metadata(const struct wmk_store *store, const struct iovec 
 	int err = fd < 0 ? -errno : wmk_store_write_whole(fd, iov, 1, 0);
 
 	/*
-	 * Lock the new file before it is renamed, so that no process can take it over. Errors are ignored, because some
-	 * file systems have no locks.
+	 * Lock the new file before it is renamed, so that no other process can take the file over. Errors of the lock
+	 * are ignored, because some file systems do not support locks.
 	 */
 	if (err == 0)
 		(void)lock_metadata(fd);

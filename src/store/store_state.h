@@ -14,7 +14,7 @@
 
 struct wmk_file_identity;
 
-/* The file .clock or .clock.relay; opened with its first point. Under the store's lock. */
+/* The file .clock or .clock.relay, which is opened when its first point is written. Under the store's lock. */
 struct wmk_store_clock {
 	int fd;                    /* -1: not open */
 	uint64_t len;              /* size of the begin of the file and its whole points, in bytes; 0: no point */
@@ -64,19 +64,23 @@ int wmk_store_file_sync(const struct wmk_store_stream *stream);
 
 /* budget.c: add `more` bytes (may be negative) to the counts of the store and the budget. */
 void wmk_store_add_bytes(struct wmk_store *store, int64_t more);
-/* As wmk_store_add_bytes(), for files that existed before the store was opened: only the budget counts such files. */
+/*
+ * Like wmk_store_add_bytes(), for files that existed before the store was opened. Only the budget counts files that
+ * existed before the store was opened.
+ */
 void wmk_store_budget_add(struct wmk_store *store, int64_t more);
 /*
- * Reserve `bytes` of the budget for a write that follows. wmk_store_budget_release() returns the reservation once the
- * write is counted. `deleted`: bytes that the caller deletes after it has written `bytes`. 0, else -EDQUOT.
+ * Reserve `bytes` of the budget for the following write. wmk_store_budget_release() returns the reservation once the
+ * write is counted. `deleted` is the number of bytes that the caller will delete after it has written `bytes`. 0, else
+ * -EDQUOT.
  */
 int wmk_store_budget_reserve(struct wmk_store *store, uint64_t bytes, uint64_t deleted);
 void wmk_store_budget_release(struct wmk_store *store, uint64_t bytes);
-/* Check that the reserve of the disk stays free after `bytes` more are written: 0, else -ENOSPC. */
+/* Check that the disk's reserve stays free if `bytes` more are written: returns 0 or -ENOSPC. */
 int wmk_store_check_free(struct wmk_store *store, uint64_t bytes);
 /*
- * While a thread holds this lock, no measurement runs and no other stream rotates its files. So a thread holds the lock
- * only for a short time.
+ * While a thread holds the budget lock, no measurement runs, and no other stream starts a new file. Hold the budget
+ * lock only for a short time.
  */
 void wmk_store_budget_lock(struct wmk_store *store);
 void wmk_store_budget_unlock(struct wmk_store *store);
@@ -85,47 +89,53 @@ void wmk_store_budget_unlock(struct wmk_store *store);
 void wmk_store_file_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number, char *name);
 /*
- * The name of the file that will replace a single file; readers ignore it. wmk_store_next_remove() removes such a file
- * if a crash has left one.
+ * The name of the new file that will replace the only file of a stream; readers ignore the new file.
+ * wmk_store_next_remove() removes such a file if a crash has left one.
  */
 void wmk_store_next_name(const struct wmk_store_stream *stream, char *name);
 void wmk_store_next_remove(const struct wmk_store_stream *stream);
-/* Replace the single file by the file of wmk_store_next_name(), and subtract the bytes of the old file. 0 or -errno. */
+/*
+ * Replace the only file of a stream by the file wmk_store_next_name(), and subtract the size of the old file from the
+ * counts. 0 or -errno.
+ */
 int wmk_store_file_replace(struct wmk_store_stream *stream);
-/* Remove a file and its index, if they exist, and subtract their bytes. Returns the length of the file. */
+/*
+ * Remove a file and its index, if they exist, and subtract their sizes from the counts. Returns the size of the removed
+ * stream file.
+ */
 uint64_t wmk_store_file_remove(struct wmk_store_stream *stream, uint64_t number);
 /*
- * The numbers of the files of a stream in this directory: returns the upper bound (exclusive), and stores the lower
- * bound. 0: no file.
+ * Get the range of the file numbers of a stream in this directory: returns the upper bound (exclusive), and stores the
+ * lower bound. 0: no file.
  */
 uint64_t wmk_store_file_numbers(int dir, const char *stream, uint64_t *first);
 /* Remove all files. 0 or the first -errno. */
 int wmk_store_files_remove(struct wmk_store_stream *stream);
-/* Remove a file that existed before the store was opened; only the budget counts it. The file may be absent. */
+/* Remove a file that existed before the store was opened; only the budget counts the file. The file may be absent. */
 void wmk_store_remove_uncounted(struct wmk_store *store, int dir, const char *name);
 /*
- * Find the newest file: sets stream->number and the bytes of the other files. A newer file without a packet is removed.
- * -ENOENT: no file; -EPROTO: it belongs to another trace.
+ * Find the newest file, and set stream->number and the byte count of the other files. If a newer file has no packet,
+ * that file is removed. -ENOENT: no file; -EPROTO: it belongs to another trace.
  */
 int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16]);
 
 /*
- * Write all of `iov` at `offset`, or truncate the file to `offset` and return -errno. The iovecs are not changed.
- * Continues after a signal or a short write.
+ * Write all of `iov` at `offset`, or truncate the file to `offset` and return -errno. The iovecs are not changed. The
+ * function continues after a signal or a short write.
  */
 int wmk_store_write_whole(int fd, const struct iovec *iov, int n, uint64_t offset);
 
 /*
- * Enter an identity: returns 1; 0 if nothing changes (NULL, or the thread has it already); or -errno. Pass the value to
- * wmk_file_identity_leave().
+ * Enter an identity. Returns 1; 0 if nothing changes (`identity` is NULL, or the thread already has this identity); or
+ * -errno. Pass the value to wmk_file_identity_leave().
  */
 int wmk_file_identity_enter(struct wmk_file_identity *identity);
 void wmk_file_identity_leave(int entered);
-/* Return the user that owns the files. */
+/* Return the uid that owns the files of this identity. */
 uid_t wmk_file_identity_uid(const struct wmk_file_identity *identity);
 /*
- * Return a reference to the identity of this thread, which wmk_file_identity_unref() releases. NULL: the thread has the
- * identity of the process.
+ * Return a reference to the identity of this thread; release the reference with wmk_file_identity_unref(). NULL means
+ * that the thread has the identity of the process.
  */
 struct wmk_file_identity *wmk_file_identity_ref(void);
 void wmk_file_identity_unref(struct wmk_file_identity *identity);

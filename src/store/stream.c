@@ -2,8 +2,9 @@
 /*
  * stream.c - a stream's file and its index: append whole packets; find and continue the stream after a crash.
  *
- * The index is derived from the file, and is rewritten when a stream is opened. Readers trust an index, and scan the
- * file only if it has none. So an index that cannot be kept complete is removed.
+ * The index can be rebuilt from the stream file, and is rewritten whenever a stream is opened. A reader trusts an
+ * existing index, and scans the stream file only if it has no index. If an index cannot be kept complete, the index is
+ * therefore removed.
  */
 #include "store/store_state.h"
 
@@ -30,14 +31,14 @@ int wmk_store_stream_check(const struct wmk_store_stream *stream)
 
 	if (fstat(stream->fd, &st) < 0 || st.st_nlink != 0)
 		return 0;
-	/* Some file systems do not report the number of links. */
+	/* Some file systems do not report the number of links, so compare the inode of the name. */
 	wmk_store_file_name(stream, stream->number, name);
 	if (fstatat(stream->store->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == st.st_ino)
 		return 0;
 	return wmk_errorx(-ENOENT, "%s", stream->store->path);
 }
 
-/* Close the index; its bytes are no longer counted. */
+/* Close the index, and stop counting its bytes. */
 static void index_close(struct wmk_store_stream *stream)
 {
 	if (stream->index >= 0)
@@ -90,7 +91,7 @@ static int open_data(struct wmk_store_stream *stream, int flags)
 	return open_named(stream, name, flags);
 }
 
-/* An existing index is rewritten from the headers of the packets. The rewrite is fast, since packets are few. */
+/* An existing index is rewritten from the packet headers. Rewriting is fast, because a stream file has few packets. */
 static int open_index(struct wmk_store_stream *stream, int flags)
 {
 	char name[WMK_STORE_NAME];
@@ -112,8 +113,8 @@ static int open_index(struct wmk_store_stream *stream, int flags)
 }
 
 /*
- * Continue a stream without an index, since readers do not need one. An outdated index file would mislead readers, so
- * remove the file.
+ * Continue the stream without an index, because readers do not require an index. An outdated index would mislead
+ * readers, so remove the index file.
  */
 static void index_without(struct wmk_store_stream *stream)
 {
@@ -159,7 +160,7 @@ static void stream_free(struct wmk_store_stream *stream)
 	free(stream);
 }
 
-/* Remove what this call has created, so that a later call can try the same name. */
+/* Remove the files that this call has created, so that a later call can use the same name. */
 static void remove_files(struct wmk_store_stream *stream)
 {
 	char name[WMK_STORE_NAME];
@@ -216,8 +217,8 @@ static int next_file_error(const struct wmk_store_stream *stream, int err)
 }
 
 /*
- * Begin the next file of the stream. If the stream already has limits.count files, the next file replaces the oldest
- * one. The current file is closed only when the new one exists.
+ * Start the next file of the stream. If the stream already has limits.count files, the next file replaces the oldest
+ * file. The current file is closed only after the new file exists.
  */
 static int next_file(struct wmk_store_stream *stream)
 {
@@ -282,7 +283,7 @@ static bool is_full(const struct wmk_store_stream *stream, const struct wmk_ctf_
 	const bool can_exceed = stream->limits.count == 1 && !packet->content;
 
 	/*
-	 * No current file exists: the only file was removed for lack of space, and its successor could not be created.
+	 * No current file exists if the only file was removed for lack of space and the next file could not be created.
 	 */
 	return stream->fd < 0 || (stream->limits.size && stream->len && !can_exceed &&
 				  stream->len + wmk_ctf_packet_size(packet) > stream->limits.size);
@@ -323,8 +324,8 @@ static int write_packet(struct wmk_store_stream *stream, const struct iovec *iov
 }
 
 /*
- * Rename the new file, which holds the packet, to the name of the old one, and remove the old index. After a crash
- * before the new index exists, readers scan the file.
+ * Rename the new file, which contains the packet, to the name of the old file, and remove the old index. If the process
+ * crashes before the new index exists, readers scan the stream file.
  */
 static int replace_old(struct wmk_store_stream *stream, struct wmk_store_stream *fresh,
 		      const struct wmk_ctf_packet *packet)
@@ -345,8 +346,8 @@ static int replace_old(struct wmk_store_stream *stream, struct wmk_store_stream 
 }
 
 /*
- * Replace the only file of a stream by one that begins with this packet. The new file has another name until the packet
- * is complete, so a crash leaves either the old or the new file.
+ * Replace the only file of a stream by a new file that begins with this packet. The new file has another name until the
+ * packet is complete. A crash therefore leaves either the old file or the new file.
  */
 static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 			const struct wmk_ctf_packet *packet)
@@ -376,8 +377,8 @@ static int replace_file(struct wmk_store_stream *stream, const struct iovec *iov
 }
 
 /*
- * Without space for both files, the old one is removed first. The old file is also closed, because the kernel frees the
- * blocks of a removed file only when the file is closed.
+ * If there is no space for both files, the old file is removed first. The old file is also closed, because the kernel
+ * frees the blocks of a removed file only after it is closed.
  */
 static int write_only_file(struct wmk_store_stream *stream, const struct iovec *iov, int n,
 		      const struct wmk_ctf_packet *packet)
@@ -416,8 +417,8 @@ int wmk_store_stream_append(struct wmk_store_stream *stream, const struct iovec 
 		return err;
 	stream->full = false;
 	/*
-	 * Check the free space after the rotation, which may have removed the oldest file. A stream with a single file
-	 * frees the space of its old file only after the write.
+	 * Check the free space after the start of the next file, which may have removed the oldest file. A stream with
+	 * a single file releases the space of the old file only after the write.
 	 */
 	err = packet->content ? wmk_store_check_free(stream->store, need) : 0;
 	if (err < 0)
@@ -449,7 +450,7 @@ int wmk_store_stream_amend(struct wmk_store_stream *stream, uint64_t lost)
 	return 0;
 }
 
-/* Read the trailer of the packet that begins where the stream ends. False: the packet has none. */
+/* Read the trailer of the packet that begins at the current end of the stream. False: the packet has none. */
 static bool trailer_read(const struct wmk_store_stream *stream, struct wmk_ctf_packet *packet)
 {
 	const uint64_t at = stream->len + wmk_ctf_packet_size(packet) - WMK_CTF_TRAILER;
@@ -459,7 +460,10 @@ static bool trailer_read(const struct wmk_store_stream *stream, struct wmk_ctf_p
 	       wmk_ctf_trailer_decode(trailer, packet);
 }
 
-/* Index the whole packets of the file, and stop at the first torn one. Returns 1 if there is a whole packet, else 0. */
+/*
+ * Index the complete packets of the file, and stop at the first incomplete packet. Returns 1 if the file has a complete
+ * packet, else 0.
+ */
 static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_t file_len, struct wmk_ctf_packet *last)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
@@ -484,7 +488,10 @@ static int scan(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_
 	return found;
 }
 
-/* Return 0 if the file may be truncated: it has less than a packet header, or begins with a packet of this trace. */
+/*
+ * Return 0 if the file may be truncated, because it is shorter than a packet header or begins with a packet of this
+ * trace.
+ */
 static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], uint64_t *file_len)
 {
 	uint8_t room[WMK_CTF_PACKET_ROOM];
@@ -503,7 +510,7 @@ static int check_ours(struct wmk_store_stream *stream, const uint8_t uuid[16], u
 	return wmk_ctf_packet_decode(room, uuid, &packet);
 }
 
-/* Open one file to append to it. Returns 1 or 0 as scan(), or -errno. */
+/* Open one file to append packets. Returns 1 or 0 like scan(), or -errno. */
 static int open_file(struct wmk_store_stream *stream, const uint8_t uuid[16], struct wmk_ctf_packet *last)
 {
 	uint64_t file_len;
@@ -543,7 +550,7 @@ static int stream_open(struct wmk_store *store, const char *name, const struct w
 		stream_free(stream);
 		return wmk_error(err, "cannot continue stream %.60s in %.60s: %s", name, store->path, strerror(-err));
 	}
-	/* The budget already counts the files of an existing stream. */
+	/* The budget has already counted the files of an existing stream. */
 	atomic_fetch_add_explicit(&store->bytes, stream->len + stream->others + stream->others_index,
 				  memory_order_relaxed);
 	*result = stream;

@@ -8,9 +8,9 @@
  *     .app_0.next                         for a stream of one file at most: the next file, until its first packet is
  *                                         complete
  *
- * With a limited count of files, the file numbers of a stream have at most one gap. A gap exists if a file was removed
- * and its successor could not be created. With an unlimited count, another process may have removed the first files,
- * such as a sender that has sent them (sender/sender.h).
+ * If the number of files is limited, the file numbers of a stream have at most one gap. There is a gap if a file was
+ * removed and the file that should replace it could not be created. If the number of files is unlimited, another
+ * process may have removed the first files, for example a sender that has sent these files (sender/sender.h).
  */
 #include "store/store_state.h"
 
@@ -43,7 +43,7 @@ void wmk_store_index_name(const struct wmk_store_stream *stream, uint64_t number
 	strcat(name, ".idx");
 }
 
-/* Return the bytes of a file, or -errno. */
+/* Return the size of a file in bytes, or -errno. */
 static int64_t size_of(int dir, const char *name)
 {
 	struct stat st;
@@ -95,7 +95,7 @@ int wmk_store_file_replace(struct wmk_store_stream *stream)
 	wmk_store_file_name(stream, stream->number, name);
 	wmk_store_next_name(stream, next);
 	wmk_store_budget_lock(stream->store);
-		/* The old file may be removed already, for lack of space. */
+		/* The old file may already have been removed for lack of space. */
 	const int64_t size = size_of(dir, name);
 	const int err = renameat(dir, next, dir, name) < 0 ? -errno : 0;
 
@@ -148,7 +148,7 @@ uint64_t wmk_store_file_numbers(int dir, const char *stream, uint64_t *first)
 	return range.end;
 }
 
-/* Return the upper bound (exclusive) of the numbers of the stream's files, and their lower bound in *first. */
+/* Return the upper bound (exclusive) of the file numbers of the stream, and store the lower bound in *first. */
 static uint64_t end_of(const struct wmk_store_stream *stream, uint64_t *first)
 {
 	uint64_t end = 0;
@@ -171,8 +171,8 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 
 	wmk_store_next_remove(stream);
 	/*
-	 * The loop runs at least once: if another process removed the only stream file, the index of that file may
-	 * remain.
+	 * The loop runs at least once, because the index of the only stream file may remain after another process has
+	 * removed the file.
 	 */
 	for (uint64_t i = begin; i == begin || i < end; i++) {
 		err = file_remove(stream, i);
@@ -182,7 +182,7 @@ int wmk_store_files_remove(struct wmk_store_stream *stream)
 	return (int)first;
 }
 
-/* Store the first packet of the file in *first. Returns 1; 0 if the file has no whole packet; or -errno. */
+/* Store the header of the file's first packet in *first. Returns 1; 0 if the file has no complete packet; or -errno. */
 static int first_packet(const struct wmk_store_stream *stream, uint64_t number, const uint8_t uuid[16],
 			struct wmk_ctf_packet *first)
 {
@@ -219,7 +219,7 @@ void wmk_store_next_remove(const struct wmk_store_stream *stream)
 	wmk_store_remove_uncounted(stream->store, stream->store->dir, name);
 }
 
-/* The file's bytes were never added to the store. */
+/* The bytes of the file were never added to the store's count. */
 static void drop_torn(const struct wmk_store_stream *stream, uint64_t number)
 {
 	char name[WMK_STORE_NAME];
@@ -264,6 +264,6 @@ int wmk_store_find_newest(struct wmk_store_stream *stream, const uint8_t uuid[16
 		size = size_of(stream->store->index_dir, name);
 		stream->others_index += size > 0 ? (uint64_t)size : 0;
 	}
-	/* All files were torn and have been removed. */
+	/* No file had a complete packet, so all files were removed. */
 	return newest == UINT64_MAX && end - begin > 1 ? -ENOENT : 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c - the memory of decoded objects (see object.h). Each allocation is cut from the latest piece of memory. All
- * pieces are freed together. The first piece is small; each further piece is as large as all earlier pieces together,
- * up to PIECE_MAX. So an empty reply needs little memory, and a large reply needs few calls of malloc().
+ * arena.c - the memory of decoded objects (see object.h). The arena takes each allocation from the piece of memory that
+ * it allocated last. All pieces are freed together. The first piece is small, and each further piece is as large as all
+ * earlier pieces together, up to PIECE_MAX. With growing pieces, an empty reply uses little memory, and a large reply
+ * needs few calls of malloc().
  */
 #include "wire/object.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec.c - the bodies of messages (see wire.h). Bodies are structures in the machine's byte order, which is
- * little-endian. Received bodies are copied. The decoder of a message checks the length of the body, the ranges of the
- * values and the end of each text.
+ * codec.c - the bodies of messages (see wire.h). The body of a message is a structure in the machine's byte order,
+ * which is little-endian. Received bodies are copied. The decoder of a message checks the length of the body, the
+ * ranges of the values and the end of each text.
  */
 #include "wire/wire.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumerd.c - the tables of objects between the session daemon and waymark-consumerd (see consumerd.h). This file
- * also joins the parts of objects that do not fit into one frame.
+ * consumerd.c - the tables of objects between the session daemon and waymark-consumerd (see consumerd.h). If an object
+ * does not fit into one frame, functions in this file join the parts of the object.
  */
 #include "wire/consumerd.h"
 
@@ -141,8 +141,9 @@ static struct wmk_consumerd_event *find_event(const struct wmk_list *events, uin
 }
 
 /*
- * Replace the filter. The arena frees no memory, so the filter reuses its old memory. If the old memory is too small,
- * the function rounds the number of elements up to a power of two and allocates memory for as many.
+ * Replace the filter. An arena cannot free single allocations, so the new filter reuses the memory of the old filter.
+ * If the old memory is too small, the function allocates memory for a number of elements that is rounded up to a power
+ * of two.
  */
 static int set_filter(struct wmk_consumerd_event *event, const struct wmk_consumerd_event *from,
 		      struct wmk_arena *arena)
@@ -224,8 +225,8 @@ int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *mor
 }
 
 /*
- * Replace the numbers of a list in place, since the arena frees no memory. After the first call, both lists have the
- * same length.
+ * Replace the numbers of a list in place, because an arena cannot free single allocations. The lengths of both lists
+ * can differ only in the first call.
  */
 static int set_numbers(struct wmk_list *list, const struct wmk_list *from, struct wmk_arena *arena)
 {
@@ -348,7 +349,7 @@ int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, con
 	return err;
 }
 
-/* Append a body to the parts of its object. */
+/* Append the body of a frame to the parts of an object that have arrived. */
 static int join(struct wmk_consumerd_in *in, const void *body, size_t len)
 {
 	uint8_t *grown;

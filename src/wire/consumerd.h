@@ -14,13 +14,14 @@
  *                                             ◄──      CHUNK_DUE: the open chunk of a session is large enough
  *                                             ◄──      REPLACED: another session daemon has connected
  *
- * The socket is <rundir>/consumer.sock. LIST_ITEMs precede the REPLY to LIST. FULL, REQUESTED and RESTARTED are
- * repeated on each new connection. After REPLACED the connection ends. consumerd_requests.def lists the requests. The
- * consumer daemon answers requests when they are done, in any order. The consumer daemon answers a request of an
- * unknown type with an error. Each side authenticates the other side with SO_PEERCRED: both must have the same user.
+ * The path of the socket is <rundir>/consumer.sock. LIST_ITEM messages are sent before the REPLY to LIST. On each new
+ * connection, the consumer daemon sends FULL, REQUESTED and RESTARTED again. After REPLACED the connection ends.
+ * consumerd_requests.def lists the requests. The consumer daemon answers a request when it has completed the request,
+ * so answers can be in any order. The consumer daemon answers a request of an unknown type with an error. Each side
+ * authenticates the other side with SO_PEERCRED; both processes must run as the same user.
  *
- * Requests are idempotent: adding an object that exists (with the same identity) succeeds. Removing an object that does
- * not exist also succeeds. So the session daemon can repeat a request after a connection broke.
+ * Requests are idempotent: adding an object that already exists (with the same identity) succeeds. Removing an object
+ * that does not exist also succeeds. The session daemon can therefore repeat a request after the connection was lost.
  */
 #ifndef WMK_WIRE_CONSUMERD_H
 #define WMK_WIRE_CONSUMERD_H
@@ -54,7 +55,8 @@ enum wmk_consumerd_type {
 };
 
 /*
- * The version in a session daemon's HELLO. The version identifies a session daemon among other processes of this user.
+ * The session daemon sends WMK_CONSUMERD_GREETING as the version in its HELLO. The greeting distinguishes a session
+ * daemon from other processes of this user.
  */
 #define WMK_CONSUMERD_GREETING "waymark-sessiond"
 
@@ -63,7 +65,7 @@ struct wmk_consumerd_hello {
 	uint64_t pid;
 };
 
-/* Statistics since the trace began or was cleared. */
+/* Statistics since the start of the trace, or since the last clear. */
 struct wmk_consumerd_stats {
 	struct wmk_counts counts;
 	struct wmk_counts earlier;   /* the part of `counts` that is in closed chunks (docs/rotation.md) */
@@ -72,22 +74,28 @@ struct wmk_consumerd_stats {
 	const char *words;           /* text of the first error; "": none */
 };
 
-/* Statistics of one channel, including removed rings. */
+/* Statistics of one channel, which include rings that were removed. */
 struct wmk_consumerd_channel {
 	const char *channel;
 	struct wmk_consumerd_stats stats;
 };
-/* Add the counts of `more`. If `more` has an error, take this error. `stuck` and `words` do not change. */
+/*
+ * Add the counts of `more`. If `more` contains an error, copy this error to `sum`. The members `stuck` and `words` are
+ * not changed.
+ */
 void wmk_consumerd_stats_add(struct wmk_consumerd_stats *sum, const struct wmk_consumerd_stats *more);
 
-/* Which directory the consumer daemon expects for the trace: enum wmk_output_mode (consumer/output.h). */
+/*
+ * The state in which the consumer daemon expects the trace directory; corresponds to enum wmk_output_mode
+ * (consumer/output.h).
+ */
 enum wmk_consumerd_mode {
 	WMK_CONSUMERD_TRACE_AGAIN, WMK_CONSUMERD_TRACE_NEW, WMK_CONSUMERD_TRACE_UNSURE,
 };
 
 /*
- * One CTF trace: a directory with metadata and streams. The message can have a descriptor: the budget page
- * (store/store.h) of all traces below `path`. Both consumer daemons of a session share the page.
+ * One CTF trace, which is a directory with metadata and streams. The message can carry a descriptor: the budget page
+ * (store/store.h) that all traces below `path` share. Both consumer daemons of a session use the same budget page.
  */
 struct wmk_consumerd_trace {
 	uint64_t trace;              /* its number, assigned by the session daemon, not 0 */
@@ -103,9 +111,9 @@ struct wmk_consumerd_trace {
 	bool gated;                  /* packets wait until the session daemon has replaced the metadata */
 	bool unwritten;              /* nothing is written: snapshots of the session read the rings */
 	/*
-	 * The number of the open chunk (docs/rotation.md), and the name of the previous chunk in archives/ ("": the
-	 * open chunk is the first one). If the directory still contains the previous chunk, ROTATE continues its
-	 * rotation.
+	 * The number of the open chunk (docs/rotation.md), and the name of the previous chunk in archives/ ("" if the
+	 * open chunk is the first chunk). If the directory still contains the previous chunk, a ROTATE request
+	 * continues the rotation of this chunk.
 	 */
 	uint64_t chunk;
 	const char *closed;
@@ -114,9 +122,9 @@ struct wmk_consumerd_trace {
 };
 
 /*
- * ROTATE: close the chunk before `chunk` under the name `closed`, and open `chunk`. An earlier CUT has read the
- * position of each ring at which the closed chunk ends. The consumer daemon replies when the chunk is closed. A full or
- * slow disk delays the reply. The result is also 0 if `chunk` is open already.
+ * ROTATE: close the chunk that precedes `chunk`, name it `closed`, and open `chunk`. An earlier CUT request has read
+ * the position in each ring at which the closed chunk ends. The consumer daemon replies after the chunk is closed. A
+ * full or slow disk delays the reply. The request also succeeds if `chunk` is already open.
  */
 struct wmk_consumerd_rotation {
 	uint64_t trace, chunk;
@@ -124,12 +132,12 @@ struct wmk_consumerd_rotation {
 };
 
 /*
- * METADATA: a part of the metadata of a trace; parts are sent in order. The consumer daemon replies when the part is
- * written. A full or slow disk delays the reply. The consumer daemon writes packets with records after all metadata
- * that it received before them. The session daemon can repeat parts to the next consumer daemon, in order: see
- * wmk_store_metadata_at(). The session daemon repeats no parts from before the last replacement, so each offset belongs
- * to one part. -ESTALE: the file is shorter than the session daemon assumes, and the session daemon must replace the
- * metadata.
+ * METADATA: one part of the metadata of a trace. The parts are sent in order. The consumer daemon replies after the
+ * part is written. A full or slow disk delays the reply. Before the consumer daemon writes a packet with records, it
+ * writes all metadata that it has received earlier. The session daemon can send the parts again, in order, to the next
+ * consumer daemon (see wmk_store_metadata_at()). The session daemon does not repeat parts that precede the last
+ * replacement, so there is only one part for each offset. -ESTALE: the file is shorter than the session daemon assumes,
+ * and the session daemon must replace the metadata.
  */
 struct wmk_consumerd_metadata {
 	uint64_t trace;
@@ -141,7 +149,7 @@ struct wmk_consumerd_metadata {
 	const char *text;            /* WMK_CONSUMERD_METADATA_MAX bytes at most */
 };
 
-/* A kernel event, its id in the trace, and its filter (kernel/channel/channel_reader.h, wmk_kreader_filter()). */
+/* A kernel event, with its id in the trace and its filter (kernel/channel/channel_reader.h, wmk_kreader_filter()). */
 struct wmk_consumerd_event {
 	const char *system, *name;   /* events/<system>/<name> of tracefs */
 	uint32_t id;
@@ -151,13 +159,16 @@ struct wmk_consumerd_event {
 	/* not sent: number of allocated elements of `filter`, if greater than its length */
 	uint32_t filter_room;
 };
-/* The bytes of the filter program; NULL: none. False: `filter` is shorter than filter_len. */
+/*
+ * Get the bytes of the filter program; NULL if the event has no filter. Returns false if the list `filter` is shorter
+ * than filter_len.
+ */
 bool wmk_consumerd_event_filter(const struct wmk_consumerd_event *event, const void **program, size_t *len);
 
 /*
- * A ring set of applications, or a kernel channel. The message has the descriptor of the ring set, or of the channel's
- * tracefs instance (kernel/tracefs/instance.h). If the kernel channel exists already, the consumer daemon adds new
- * `events` and replaces the filters of existing events.
+ * Either a ring set of applications, or a kernel channel. The message carries a descriptor: that of the ring set, or
+ * that of the channel's tracefs instance (kernel/tracefs/instance.h). If the kernel channel already exists, the
+ * consumer daemon adds new events in `events`, and replaces the filters of existing events.
  */
 struct wmk_consumerd_rings {
 	uint64_t trace;
@@ -183,13 +194,13 @@ struct wmk_consumerd_rings {
 	/* kernel: of uint64_t, numbers of wmk_ctf_context(), in the order of the record's context fields */
 	struct wmk_list contexts;
 	/*
-	 * kernel: of struct wmk_consumerd_event. Events of the state dump have the system "". Events of system calls
-	 * that BPF records have the system WMK_SYSCALLS_SYSTEM (kernel/channel/syscall_reader.h).
+	 * kernel: of struct wmk_consumerd_event. In events of the state dump, the member `system` is "". In events of
+	 * system calls that BPF records, the member `system` is WMK_SYSCALLS_SYSTEM (kernel/channel/syscall_reader.h).
 	 */
 	struct wmk_list events;
 	/*
-	 * kernel: the set of system calls that BPF records from now on, as bits (kernel/channel/syscall_reader.h). The
-	 * set replaces the earlier set. An empty list changes nothing.
+	 * kernel: the set of system calls that BPF records from now on, as bits (kernel/channel/syscall_reader.h). A
+	 * new set of system calls replaces the previous set. An empty list changes nothing.
 	 */
 	struct wmk_list calls;       /* of uint64_t */
 	uint64_t syscall_ring_bytes; /* size of a CPU's ring for system calls */
@@ -200,8 +211,9 @@ struct wmk_consumerd_rings {
 	uint64_t statedump;
 	/*
 	 * a snapshot: write a copy of what the ring set holds now, at most copy_max bytes of each ring (0: no limit).
-	 * The ring set belongs to another trace. The consumer daemon writes nothing into the ring set. If `resume` is
-	 * also set, the consumer daemon replaces the copy of an earlier consumer daemon by a new copy.
+	 * For a snapshot, the copied ring set belongs to another trace. The consumer daemon writes nothing into the
+	 * copied ring set. If `resume` is also set, the consumer daemon writes a new copy, which replaces the copy of
+	 * an earlier consumer daemon.
 	 */
 	bool copy;
 	uint64_t copy_max;
@@ -209,15 +221,16 @@ struct wmk_consumerd_rings {
 	uint64_t reclaim_ns;
 };
 /*
- * Replace the system calls of `is` by the system calls of `more`, unless `more` has no system calls. Lists are copied
- * to the arena. -ENOMEM.
+ * Replace the system calls in `is` by those in `more`, unless `more` contains no system calls. The function copies the
+ * lists to the arena. -ENOMEM.
  */
 int wmk_consumerd_syscalls_set(struct wmk_consumerd_rings *is, const struct wmk_consumerd_rings *more,
 			    struct wmk_arena *arena);
 /*
- * Add the events of `more` that are not in `events` (by system and name), copied to the arena. For events that are in
- * `events` already, replace the filter. 1: events were added; 0: none; -ENOMEM; -E2BIG: too many events, or more bytes
- * than one message to a later consumer daemon can have. Nothing changes after -E2BIG.
+ * Add the events in `more` that `events` does not contain (by system and name), copied to the arena. If `events`
+ * already contains an event of `more`, replace the filter of this event. 1: events were added; 0: none; -ENOMEM;
+ * -E2BIG: too many events, or more bytes than one message to a later consumer daemon can have. Nothing changes after
+ * -E2BIG.
  */
 int wmk_consumerd_events_add(struct wmk_list *events, const struct wmk_list *more, struct wmk_arena *arena);
 
@@ -227,21 +240,21 @@ struct wmk_consumerd_target {
 	uint64_t rings;              /* 0: all rings of the trace */
 };
 
-/* RECLAIM: give back the memory of the rings that have had no record for idle_ns. */
+/* RECLAIM: release the memory of rings that have had no record for idle_ns. */
 struct wmk_consumerd_reclaim {
 	uint64_t trace, rings;       /* rings 0: all rings of the trace */
 	uint64_t idle_ns;
 };
 
-/* Reply to RINGS_REMOVE, TRACE_REMOVE, STOP, STATS. */
+/* The reply to RINGS_REMOVE, TRACE_REMOVE, STOP and STATS. */
 struct wmk_consumerd_report {
 	struct wmk_list channels;    /* of struct wmk_consumerd_channel; for one ring set: one element */
 };
 
 /*
- * LIST_ITEM: a trace (rings.rings is 0), with its budget page as descriptor if it has one. One item for each ring set
- * of the trace follows, with the descriptor of the ring set. The item of a kernel channel has no system calls, and only
- * the events of the state dump.
+ * LIST_ITEM describes a trace (rings.rings is 0); the descriptor is the trace's budget page, if the trace has a budget
+ * page. After the item of a trace, there is one item for each ring set of this trace, with the descriptor of the ring
+ * set. The item of a kernel channel contains no system calls, and contains only the events of the state dump.
  */
 struct wmk_consumerd_list_item {
 	struct wmk_consumerd_trace trace;
@@ -249,24 +262,26 @@ struct wmk_consumerd_list_item {
 };
 
 /*
- * FULL: the output refuses packets with records. The refused records stay in their rings. FULL is sent again if the
- * trace was cleared and becomes full again.
+ * FULL reports that the output refuses packets with records. The records that were refused stay in their rings. FULL is
+ * sent again if the trace was cleared and then becomes full again.
  *
- * REQUESTED has the object of FULL: a ring set of a trace in `path` has a request for a snapshot (ring/request.h).
+ * REQUESTED uses the same object as FULL: a ring set of a trace in `path` contains a request for a snapshot
+ * (ring/request.h).
  *
- * RESTARTED has the object of FULL: the clock of a trace in `path` has gone back. The channels of the session need new
- * ring sets, and a rotation. Ring sets that are added from now on belong to the next chunk.
+ * RESTARTED uses the same object as FULL: the clock counter of a trace in `path` has decreased. After RESTARTED, the
+ * channels of the session need new ring sets, and the session needs a rotation. Ring sets that are added after
+ * RESTARTED belong to the next chunk.
  */
 struct wmk_consumerd_full { const char *path; };
 /*
- * CHUNK_DUE, without an object: the open chunk of a session has reached chunk_max of its budget page. The session
- * daemon reads the budget pages of the sessions that have a schedule.
+ * CHUNK_DUE has no object, and reports that the open chunk of a session has reached chunk_max of its budget page. The
+ * session daemon then reads the budget pages of all sessions that have a schedule.
  */
 
 /*
- * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT, ARCHIVE_LEFT, ARCHIVE_END, OUTPUT_END: requests about the directory of a
- * session. A trace in the directory may be open or not. The consumer daemon accesses the directory with the rights of
- * uid and gid.
+ * OUTPUT_CHECK, LIST_LEFT, REMOVE_LEFT, ARCHIVE_LEFT, ARCHIVE_END and OUTPUT_END are requests about the directory of a
+ * session. Requests about the directory are permitted whether or not a trace in the directory is open. The consumer
+ * daemon accesses the directory with the rights of uid and gid.
  *
  *     OUTPUT_CHECK    an error if the path exists and is not an empty directory
  *     LIST_LEFT       traces of processes (--buffers-pid) in the directory
@@ -296,7 +311,10 @@ struct wmk_consumerd_left {
 	bool more;                   /* the directory has more names than the list */
 };
 
-/* The state of a sender (sender/sender.h): of a session with a relay, or of the spool of an ended session. */
+/*
+ * The state of a sender (sender/sender.h), which sends the spool of a session with a relay, or the spool of an ended
+ * session.
+ */
 struct wmk_consumerd_sender {
 	const char *path, *url;      /* of the spool, and of the relay */
 	uint64_t uid;                /* owner of the spool */
@@ -318,7 +336,10 @@ extern const struct wmk_object wmk_consumerd_hello_object, wmk_consumerd_trace_o
 	wmk_consumerd_left_object, wmk_consumerd_rotation_object, wmk_consumerd_senders_object,
 	wmk_consumerd_reclaim_object;
 
-/* Queue an object; `fd` >= 0 is duplicated and sent with its last frame. 0 or -errno with a cause chain. */
+/*
+ * Queue an object. If `fd` >= 0, a duplicate of the descriptor is sent with the last frame of the object. 0 or -errno
+ * with a cause chain.
+ */
 int wmk_consumerd_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		       const void *object, int fd);
 
@@ -330,8 +351,8 @@ struct wmk_consumerd_in {
 	bool given_out;                  /* `joined` was returned to the caller */
 };
 /*
- * Take the next complete message, as wmk_in_frame(): *len bytes at *body, valid until the next call. -EMSGSIZE: the
- * parts exceed WMK_OBJECT_MAX. Receive with wmk_in_receive(&in->frames, ...).
+ * Take the next complete message like wmk_in_frame(); the *len bytes at *body are valid until the next call. -EMSGSIZE:
+ * the parts exceed WMK_OBJECT_MAX. Receive with wmk_in_receive(&in->frames, ...).
  */
 int wmk_consumerd_in_next(struct wmk_consumerd_in *in, struct wmk_frame *frame, const void **body, size_t *len,
 			  int *fd);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * counts.h - counts of records (counts.def): one structure for streams, channels, sessions and totals. All components
- * from the consumer to the client use it.
+ * between the consumer daemon and the client use struct wmk_counts.
  *
- * The counts come from other processes, so sums saturate. All functions may be called from any thread.
+ * The counts come from other processes, so sums saturate instead of overflowing. Any thread may call any function of
+ * this header.
  */
 #ifndef WMK_WIRE_COUNTS_H
 #define WMK_WIRE_COUNTS_H
@@ -27,7 +28,7 @@ static inline void wmk_counts_add(struct wmk_counts *sum, const struct wmk_count
 #include "wire/counts.def"
 }
 
-/* Replace `old`, which is a part of the sum, by `now`. */
+/* Replace the part `old` of the sum by `now`. */
 static inline void wmk_counts_replace(struct wmk_counts *sum, const struct wmk_counts *old,
 				      const struct wmk_counts *now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl.c - the tables of objects between a client and the session daemon (see ctl.h). JSON uses the same names, so a
- * renamed member makes saved sessions unreadable. The limits protect both sides from malformed messages; the session
- * daemon has separate limits of resources.
+ * ctl.c - the tables of objects between a client and the session daemon (see ctl.h). The same names are used in JSON,
+ * so a saved session cannot be read after a member is renamed. The limits protect both sides from malformed messages;
+ * the session daemon has other limits for resources.
  */
 #include "wire/ctl.h"
 #include "base/array.h"
@@ -35,7 +35,10 @@ static const char *const event_kinds[] = { "event", "marker", "text", "guard", "
 static const char *const track_kinds[] = { "pid", "uid", "gid", "kernel_pid" };
 static const char *const regenerate_kinds[] = { "metadata", "statedump" };
 
-/* The compiler checks that each enum value has a name: a value without a name would make a whole reply undecodable. */
+/*
+ * The compiler checks that each enum value has a name, because a value without a name would make a whole reply
+ * undecodable.
+ */
 #define ALL_HAVE_NAMES(names, last) _Static_assert(WMK_ARRAY_LEN(names) == (last) + 1, "one name for each value")
 ALL_HAVE_NAMES(domain_kinds, WMK_DOMAIN_KERNEL);
 ALL_HAVE_NAMES(modes, WMK_MODE_OVERWRITE);
@@ -150,7 +153,7 @@ static const struct wmk_member unrecorded_members[] = {
 const struct wmk_object wmk_ctl_unrecorded_object =
 	WMK_OBJECT_SHARED("unrecorded", wmk_ctl_unrecorded, waymark_ctl_unrecorded, unrecorded_members);
 
-/* The settings as a separate object. */
+/* An object that contains only the settings. */
 struct settings_alone { struct wmk_ctl_settings settings; };
 static const struct wmk_member settings_members[] = {
 	WMK_CTL_SETTINGS_SIZE(settings_alone),

@@ -6,10 +6,10 @@
  *     REQUEST type, request number, object ──►
  *                                          ◄── WMK_CTL_REPLY, same number, object; or WMK_CTL_ERROR {errno, words}
  *
- * A reply of more than WMK_OBJECT_PART_MAX bytes is sent in several frames (see wmk_object_send()); a request is one
- * frame. The table wmk_ctl_requests lists each request with its two objects. A request of an unknown type gets an
- * error, and the connection stays open. Clients are authenticated with SO_PEERCRED. Strings may have any encoding; the
- * daemon checks the strings that it uses.
+ * A reply that is longer than WMK_OBJECT_PART_MAX bytes is sent in several frames (see wmk_object_send()); a request is
+ * always one frame. The table wmk_ctl_requests lists each request with its request object and its reply object. If the
+ * type of a request is unknown, the daemon sends an error, and the connection stays open. Clients are authenticated
+ * with SO_PEERCRED. Strings may have any encoding; the daemon checks the encoding of the strings that it uses.
  */
 #ifndef WMK_WIRE_CTL_H
 #define WMK_WIRE_CTL_H
@@ -67,7 +67,7 @@ enum wmk_ctl_level_op {
 	WMK_LEVEL_BETWEEN
 };
 
-/* Kernel channels: a rule that creates its event at a place in code. */
+/* For kernel channels: the kinds of rules that create their event at a place in code. */
 enum wmk_ctl_rule_probe {
 	WMK_RULE_NO_PROBE,
 	WMK_RULE_PROBE,
@@ -92,16 +92,17 @@ struct wmk_ctl_rule {
 	const char *place;           /* place of the probe, with its fields (kernel/probe/probe.h) */
 };
 
-/* Kernel channels: how pointer arguments of system calls are recorded, and which mechanism records the calls. */
+/* For kernel channels: how pointer arguments of system calls are recorded, and which mechanism records system calls. */
 enum wmk_ctl_call_arguments { WMK_CALL_ARGUMENTS_TEXT, WMK_CALL_ARGUMENTS_NONE };
 enum wmk_ctl_calls_by { WMK_CALLS_BY_NONE, WMK_CALLS_BY_BPF, WMK_CALLS_BY_TRACEFS };
 
 #define WMK_CTL_FLUSH_DEFAULT_US 1000000
 /*
- * Settings of a channel, chosen by ENABLE_CHANNEL and constant afterwards. The request, the channel, its state and
- * replies have this structure. The structure contains no status, no counts and no derived values.
+ * The settings of a channel, which ENABLE_CHANNEL sets and which are constant afterwards. The structure
+ * wmk_ctl_channel_settings is used in the request, in the channel, in the saved state of the channel, and in replies.
+ * The structure contains only settings: no status, no counts and no derived values.
  *
- * A new setting is a member of the structure and a line of the table in ctl.c.
+ * To add a setting, add a member to the structure and a line to the table in ctl.c.
  */
 struct wmk_ctl_channel_settings {
 	uint32_t mode;               /* enum wmk_ctl_mode */
@@ -137,7 +138,10 @@ struct wmk_ctl_channel {
 	const char *calls_why;
 };
 
-/* Trackers of a session. A kind of tracker without a list does not limit what is recorded. */
+/*
+ * Trackers of a session. If a session has no list for a kind of tracker, this kind does not limit which processes are
+ * recorded.
+ */
 struct wmk_ctl_trackers {
 	/* true: record only the members of the list; an empty list records nothing */
 	bool pid, uid, gid, kernel_pid;
@@ -149,16 +153,16 @@ enum wmk_ctl_trace_format { WMK_TRACE_CTF_1_8, WMK_TRACE_CTF_2 };
 #define WMK_CTL_TRACE_FORMATS 2
 extern const char *const wmk_ctl_trace_formats[WMK_CTL_TRACE_FORMATS];   /* names in requests: "ctf-1.8", ... */
 
-/* PLUGIN: the session daemon has a clock plug-in, and uses no other clock. Clients cannot choose it. */
+/* PLUGIN means that the session daemon has a clock plug-in, and uses no other clock. Clients cannot choose it. */
 enum wmk_ctl_clock { WMK_CTL_CLOCK_DEFAULT, WMK_CTL_CLOCK_COUNTER, WMK_CTL_CLOCK_MONOTONIC, WMK_CTL_CLOCK_PLUGIN };
 #define WMK_CTL_CLOCKS 4
 extern const char *const wmk_ctl_clocks[WMK_CTL_CLOCKS];
 /*
- * Settings of a session, chosen by CREATE and constant afterwards, except the output of snapshots and the schedule of
- * rotations. The request, the session, its state file and replies have this structure. The structure contains no
- * status, no counts and no derived values.
+ * The settings of a session, which CREATE sets and which are constant afterwards, except the output of snapshots and
+ * the schedule of rotations. The structure wmk_ctl_settings is used in the request, in the session, in the state file
+ * of the session, and in replies. The structure contains only settings: no status, no counts and no derived values.
  *
- * A new setting is a member of the structure and a line of WMK_CTL_SETTINGS.
+ * To add a setting, add a member to the structure and a line to WMK_CTL_SETTINGS.
  */
 struct wmk_ctl_settings {
 	uint64_t max_size;           /* maximum bytes of its trace; 0: no limit */
@@ -175,30 +179,30 @@ struct wmk_ctl_settings {
 	/* a flight recorder: channels are in overwrite mode, and only snapshots are written */
 	bool snapshot;
 	/*
-	 * The output of snapshots, which SNAPSHOT_OUTPUT changes. snapshot_name: first part of names. snapshot_path:
-	 * directory, "": none. snapshot_max_size: limit of the streams of a snapshot in bytes, 0: none.
+	 * The output of snapshots; the request SNAPSHOT_OUTPUT can change it. snapshot_name: first part of names.
+	 * snapshot_path: directory, "": none. snapshot_max_size: limit of the streams of a snapshot in bytes, 0: none.
 	 */
 	const char *snapshot_name, *snapshot_path;
 	uint64_t snapshot_max_size;
 	bool compress;               /* closed chunks are compressed */
 	/*
-	 * The schedule of rotations and the retention of closed chunks, which ROTATION changes; 0: none. rotate_us:
-	 * period. rotate_size: bytes of the open chunk. retain_size: bytes of the whole trace. retain_us: age of a
-	 * chunk. retain_count: number of closed chunks.
+	 * The schedule of rotations and the retention of closed chunks, which the request ROTATION can change; 0 means
+	 * no limit. rotate_us: period. rotate_size: bytes of the open chunk. retain_size: bytes of the whole trace.
+	 * retain_us: age of a chunk. retain_count: number of closed chunks.
 	 */
 	uint64_t rotate_us, rotate_size;
 	uint64_t retain_size, retain_us, retain_count;
 	/*
-	 * The relay that receives the trace (wire/relay_url.h); "": none, the trace stays in its directory. With a
-	 * relay, the directory is the spool, of spool_size bytes at most.
+	 * The relay that receives the trace (wire/relay_url.h), or "" if the trace stays in its directory. If the
+	 * session uses a relay, the directory is the spool, which has at most spool_size bytes.
 	 */
 	const char *url;
 	uint64_t spool_size;
 };
 /*
- * Members of the settings that the public description of a session also has. A structure `s` has these members in its
- * member `settings`. The settings are in two lists, because the JSON object of a session has status members between the
- * two lists.
+ * These settings are also members of the public description of a session. In a structure `s`, the settings are members
+ * of the member `settings`. There are two lists of settings, because the JSON object of a session has status members
+ * between the lists.
  */
 #define WMK_CTL_SETTING(kind, s, ...) WMK_SHARED_IN(kind, s, settings, waymark_ctl_session_info, __VA_ARGS__)
 #define WMK_CTL_SETTINGS_SIZE(s) WMK_CTL_SETTING(U64, s, max_size)
@@ -222,7 +226,7 @@ struct wmk_ctl_settings {
 	WMK_CTL_SETTING(TEXT, s, url, WMK_RELAY_URL_MAX), \
 	WMK_CTL_SETTING(U64, s, spool_size)
 
-/* An application that was not recorded, or only in part. */
+/* An application that was not recorded, or was recorded only in part. */
 #define WMK_CTL_UNRECORDED_MAX 64u
 struct wmk_ctl_unrecorded {
 	uint64_t pid, uid;           /* pid 0: any application that started meanwhile */
@@ -253,7 +257,7 @@ struct wmk_ctl_session {
 	uint64_t snapshots_omitted;
 };
 
-/* A connection to a relay: of a session, or of the spool of a destroyed session. */
+/* A connection to a relay, which belongs to a session, or to the spool of a destroyed session. */
 #define WMK_CTL_RELAYS_MAX 4096u
 struct wmk_ctl_relay {
 	const char *session;         /* name; "": the session was destroyed, and its spool is being sent */
@@ -297,7 +301,7 @@ struct wmk_ctl_version_reply {
 	const char *rundir;
 };
 
-/* Reply to every command that affects applications. */
+/* The reply to every command that affects applications. */
 struct wmk_ctl_outcome {
 	/* of struct wmk_ctl_app (no events): applications that have not confirmed in time; they may confirm later */
 	struct wmk_list unanswered;
@@ -341,7 +345,10 @@ struct wmk_ctl_kernel {
 	struct wmk_list lacks;       /* of const char *: messages */
 	const char *clock;           /* clock of kernel records, by the kernel's name; "": not the daemon's clock */
 };
-/* An existing channel is enabled again; different settings are refused. Rules and contexts of the request are added. */
+/*
+ * If the channel already exists, it is enabled again; if its settings differ, the request is refused. The rules and
+ * contexts of the request are added to the channel.
+ */
 struct wmk_ctl_enable_channel { const char *session; struct wmk_ctl_channel channel; };
 struct wmk_ctl_disable_channel { const char *session, *channel; struct wmk_ctl_domain domain; };
 /* channel "": the domain's only channel, or "channel0", which is created if the domain has none. */
@@ -356,7 +363,7 @@ struct wmk_ctl_regenerate { const char *session; uint32_t what; };
 /* RECLAIM. channels: of const char *, names; empty: all channels that can give memory back */
 struct wmk_ctl_reclaim { const char *session; struct wmk_list channels; uint64_t idle_us; };
 
-/* SNAPSHOT. The session's snapshot output replaces members that are "" or 0. */
+/* SNAPSHOT. If a member of the request is "" or 0, the value in the session's snapshot output is used. */
 struct wmk_ctl_snapshot {
 	const char *session, *name, *path;
 	uint64_t max_size;
@@ -370,13 +377,15 @@ struct wmk_ctl_snapshot_reply {
 	uint64_t overwritten;        /* number of earlier records, which the rings no longer held */
 	struct wmk_list warnings;    /* of const char *: messages */
 };
-/* SNAPSHOT_OUTPUT: set the snapshot output, or with `remove` remove it (name "": under any name). */
+/*
+ * SNAPSHOT_OUTPUT: set the snapshot output; if `remove` is true, remove the output `name` ("": whatever its name is).
+ */
 struct wmk_ctl_snapshot_output { const char *session, *name, *path; uint64_t max_size; bool remove; };
 
 /*
- * ROTATION: change the schedule of rotations, and the retention of closed chunks. Members that are 0 stay unchanged.
- * `off`: a set of WAYMARK_CTL_ROTATION_*. The session daemon first switches these settings off, and then applies the
- * other members. With `off`, all other members may be 0.
+ * ROTATION: change the schedule of rotations and the retention of closed chunks. Members that are 0 stay unchanged.
+ * `off`: a set of WAYMARK_CTL_ROTATION_*. The session daemon first disables the settings in `off`, and then applies the
+ * other members. If `off` is not 0, all other members may be 0.
  */
 struct wmk_ctl_rotation {
 	const char *session;
@@ -389,8 +398,8 @@ extern const unsigned wmk_ctl_n_requests;
 const struct wmk_request_type *wmk_ctl_request_find(uint16_t type);
 
 /*
- * These requests reply wmk_ctl_outcome_object: CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT, TRACK,
- * UNTRACK, CLEAR, REGENERATE, SNAPSHOT_OUTPUT, ROTATE, ROTATION.
+ * The reply to these requests is wmk_ctl_outcome_object: CREATE, DESTROY, START, STOP, *_CHANNEL, *_EVENT, ADD_CONTEXT,
+ * TRACK, UNTRACK, CLEAR, REGENERATE, SNAPSHOT_OUTPUT, ROTATE, ROTATION.
  */
 extern const struct wmk_object wmk_ctl_settings_object;
 extern const struct wmk_object wmk_ctl_session_object, wmk_ctl_channel_object, wmk_ctl_rule_object, wmk_ctl_app_object,

@@ -2,10 +2,11 @@
 /*
  * frame.c - frames over a stream socket, and the descriptors that travel with them (see wire.h).
  *
- * A piece is the data of one sendmsg(). The kernel delivers a piece's descriptors with the first byte of the piece or
- * earlier. The sender attaches a descriptor to a piece that starts at or before the first byte of the descriptor's
- * frame. So a frame with WMK_FRAME_FD is never complete before its descriptor has arrived, and descriptors are assigned
- * in order. Short frames are sent in one piece, with or without descriptors, so that a reply wakes the receiver once.
+ * A piece is the data that one sendmsg() sends. The kernel delivers the descriptors of a piece with the first byte of
+ * this piece, or earlier. The sender attaches a descriptor to a piece that starts at the first byte of the descriptor's
+ * frame, or earlier. When a frame with WMK_FRAME_FD is complete, its descriptor has therefore arrived. Descriptors are
+ * assigned to frames in order. Several short frames are sent in one piece, with or without descriptors, so that a reply
+ * wakes the receiver only once.
  */
 #include "wire/wire.h"
 
@@ -20,8 +21,8 @@
 
 #define IN_START 16384u
 /*
- * Linux's limit of descriptors in one message (SCM_MAX_FD). If the receiver had room for fewer descriptors, the kernel
- * would close the others in recvmsg(), and closing a descriptor can block.
+ * The maximum number of descriptors in one message on Linux (SCM_MAX_FD). If the receiver had space for fewer
+ * descriptors, recvmsg() would close the other descriptors, and closing a descriptor can block.
  */
 #define FDS_OF_A_MESSAGE 253u
 /* maximum bytes of a piece with several descriptors: the smallest socket buffer accepts so many at once */
@@ -74,7 +75,7 @@ static int out_fd(struct wmk_out *out, int fd)
 	return 0;
 }
 
-/* Append a frame with the body `a` followed by `b`. */
+/* Append a frame with a body that consists of `a` followed by `b`. */
 static int frame_append(struct wmk_out *out, struct wmk_frame *frame, const void *a, size_t a_len, const void *b,
 			size_t b_len, int fd)
 {
@@ -206,7 +207,9 @@ void wmk_out_free(struct wmk_out *out)
 
 /* ── input ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Make room for the rest of the current frame, but for no more than twice the received bytes. */
+/*
+ * Make space in the buffer for the rest of the current frame, but for no more than twice the number of received bytes.
+ */
 static int in_reserve(struct wmk_in *in)
 {
 	struct wmk_frame frame;
@@ -243,7 +246,7 @@ static void close_unclaimed(const struct wmk_in *in, int fd)
 		close(fd);
 }
 
-/* Store the received descriptors, and return their number. */
+/* Store the descriptors that were received, and return how many there were. */
 static size_t fds_take(struct wmk_in *in, struct msghdr *msg)
 {
 	size_t came = 0;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Called with the lock held. A failed write is ignored: the file has only hints. */
+/* Called with the lock held. If the write fails, the error is ignored, because the hints file contains only hints. */
 static void write_out(struct wmk_hints_file *file)
 {
 	if (pwrite(file->fd, &file->is, sizeof(file->is), 0) < 0)

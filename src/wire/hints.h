@@ -3,8 +3,8 @@
  * hints.h - the file `hints` in the runtime directory, which applications read while they wait for the answer to their
  * registration. The daemon writes it.
  *
- * The file may be absent, outdated or partly changed. The file only affects how long a constructor waits, and whether
- * the helper thread prepares a state dump meanwhile.
+ * The hints file may be missing, out of date, or only partly updated. The hints file affects only two things: how long
+ * a constructor waits, and whether the helper thread prepares a state dump in the meantime.
  */
 #ifndef WMK_WIRE_HINTS_H
 #define WMK_WIRE_HINTS_H
@@ -33,13 +33,17 @@ struct wmk_hints_file {
 	struct wmk_hints is;
 };
 
-/* Create the file in the directory `rundir_fd`, with mode 0644 for any umask. 0 or -errno with a cause chain. */
+/*
+ * Create the hints file in the directory `rundir_fd`, with mode 0644 regardless of the umask. 0 or -errno with a cause
+ * chain.
+ */
 int wmk_hints_create(struct wmk_hints_file *file, int rundir_fd);
-/* Set pid and start time of the daemon. Any thread. */
+/* Store the pid and the start time of the daemon in the hints file. Any thread. */
 void wmk_hints_set_daemon(struct wmk_hints_file *file, pid_t pid, uint64_t start);
 /*
- * Count one more session with state dumps. If `more` is false, count one session less. While the count is not 0,
- * applications prepare a dump early. Any thread.
+ * Increase the number of sessions with state dumps by one. If `more` is false, decrease the number of sessions with
+ * state dumps by one. While the number of sessions with state dumps is not 0, applications prepare a state dump early.
+ * Any thread.
  */
 void wmk_hints_count_dumps(struct wmk_hints_file *file, bool more);
 /* Remove the file. */
@@ -48,8 +52,8 @@ void wmk_hints_remove(struct wmk_hints_file *file, int rundir_fd);
 /* ── an application's side ───────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Read the file in `rundir`. Returns false and zeros unless the file is a regular file of `owner` or root that no other
- * user can write.
+ * Read the file in `rundir`. Returns false and sets *hints to zeros, unless the file is a regular file that belongs to
+ * `owner` or root and that no other user can write.
  */
 bool wmk_hints_read(const char *rundir, uid_t owner, struct wmk_hints *hints);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.c - encode, decode and copy structures by their tables (see object.h). Encoding, decoding and copying each
- * walk the table. Each walk keeps the path to the current member, so that an error can name the member:
- * channels[2].rules[0].pattern.
+ * object.c - encode, decode and copy structures by their tables (see object.h). The functions for encoding, decoding
+ * and copying go through the table recursively. Each function that goes through the table keeps the path to the current
+ * member, so that an error can name the member, for example channels[2].rules[0].pattern.
  */
 #include "wire/object.h"
 
@@ -30,7 +30,7 @@ const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_ty
 	return NULL;
 }
 
-/* The path of a walk: the members from the root, with the index of list elements. */
+/* The path to the current member: all members from the root, with the index of list elements. */
 struct object_path {
 	struct {
 		const char *name;
@@ -106,7 +106,7 @@ size_t wmk_member_size(const struct wmk_member *m)
 	}
 }
 
-/* Bytes of a list element in memory. */
+/* Return the size of a list element in memory, in bytes. */
 static size_t element_size(const struct wmk_member *m)
 {
 	return m->kind == WMK_MEMBER_LIST    ? m->of->size
@@ -125,7 +125,7 @@ struct object_writer {
 	size_t appended;         /* number of bytes that were appended */
 };
 
-/* Append the buffer as a frame, and empty it. */
+/* Append the content of the buffer as a frame, and empty the buffer. */
 static int put_frame(struct object_writer *w, uint16_t type)
 {
 	const int err = wmk_out_frame(w->out, (enum wmk_msg)type, w->request, w->bytes, w->len, -1);
@@ -301,8 +301,9 @@ struct object_reader {
 	struct wmk_arena *arena;
 	struct object_path path;
 	/*
-	 * Lists repeat texts, for example the events of a thousand applications of one build. So the decoder keeps the
-	 * last text of each hash value, and shares it with equal texts that follow.
+	 * Lists often contain equal texts, for example the event names of a thousand applications that run the same
+	 * program. The decoder therefore keeps the last text for each hash value, and uses the kept text for equal
+	 * texts that follow.
 	 */
 	const char *cached[CACHED];
 };
@@ -318,8 +319,8 @@ static int get(struct object_reader *r, const struct wmk_member *m, void *to, si
 }
 
 /*
- * Take the next `len` bytes as a text. The caller has checked that the message has `len` more bytes, and that none of
- * them is a NUL. NULL: no memory.
+ * Decode the next `len` bytes as a text. The caller has checked that the message has at least `len` more bytes, and
+ * that these bytes contain no NUL. NULL: no memory.
  */
 static const char *take_text(struct object_reader *r, uint32_t len)
 {
@@ -366,7 +367,7 @@ static int get_text(struct object_reader *r, const struct wmk_member *m, uint8_t
 	return 0;
 }
 
-/* The minimum size of an encoded object of the table. */
+/* Return the minimum encoded size of an object that the table describes. */
 static size_t min_size(const struct wmk_object *is)
 {
 	size_t size = 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h - structures in messages: one table per structure describes its members. The codec, and the writer and
- * reader of JSON (ctl/json.h), use this table, so that each member is described once.
+ * object.h - structures in messages: one table per structure describes its members. The codec uses this table, as do
+ * the JSON writer and the JSON reader (ctl/json.h), so that each member is described only once.
  *
  *     struct wmk_ctl_channel ──wmk_object_encode()──► body of a frame ──wmk_object_decode()──► struct wmk_ctl_channel
  *            │                                                                                      │
  *            └──────────────────────── ctl/json.h: list --json, save, load, the daemon's state ─────┘
  *
- * Encoding: the members in the order of the table, numbers in little-endian order of fixed width, strings and lists
- * with a u32 length in front. Both sides have the same version (checked in the frame's header), so names are not sent.
- * Received objects are not trusted: each length and count is checked against the table's limit, and against the rest of
- * the body, before memory is allocated.
+ * Encoding: the members are in the order of the table. Numbers have a fixed width and are little-endian. Strings and
+ * lists are preceded by their length as a u32. Both sides have the same protocol version, which the header of the frame
+ * contains, so names are not sent. Received objects are not trusted. Before memory is allocated, each length and count
+ * is checked against the table's limit and against the size of the remaining body.
  *
- * Memory: decoding allocates from one arena, which is freed as a whole. Empty strings decode as "" (never NULL); NULL
- * is encoded as "".
+ * All memory for decoding is allocated from one arena, which is freed as a whole. An empty string is decoded as ""
+ * (never NULL), and NULL is encoded as "".
  */
 #ifndef WMK_WIRE_OBJECT_H
 #define WMK_WIRE_OBJECT_H
@@ -48,7 +48,7 @@ struct wmk_list {
 
 struct wmk_object;
 
-/* The form of a member in the public structure of its object (include/waymark/ctl.h). */
+/* The form that a member has in the public structure of its object (include/waymark/ctl.h). */
 enum wmk_view_kind {
 	WMK_VIEW_NONE,
 	WMK_VIEW_SAME,       /* the same type; lists: a pointer and a number of elements; objects: a pointer */
@@ -68,7 +68,7 @@ struct wmk_member {
 	uint32_t n_names;
 };
 
-/* Bytes in memory of a member that is a number or a text. */
+/* Return the size in memory of a member that is a number or a text. */
 size_t wmk_member_size(const struct wmk_member *m);
 
 struct wmk_object {
@@ -80,8 +80,8 @@ struct wmk_object {
 };
 
 /*
- * Entries of a table; the compiler checks the member's type. WMK_MEMBER(kind, s, m, ...) describes member `m` of
- * structure `s`. Further arguments depend on the kind:
+ * These macros define entries of a table; the compiler checks the type of the member. WMK_MEMBER(kind, s, m, ...)
+ * describes member `m` of structure `s`. Further arguments depend on the kind:
  *
  *     ENUM                    its names
  *     TEXT, TEXTS, NUMBERS    their limit
@@ -105,7 +105,10 @@ struct wmk_object {
 #define WMK_FIELD_NUMBERS(s, m, max) WMK_FIELD(s, m, NUMBERS, struct wmk_list), .limit = (max)
 #define WMK_MEMBER(kind_, s, m, ...) { .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__) }
 
-/* WMK_SHARED(kind, s, p, m, ...): as WMK_MEMBER, for a member that the public structure `p` has under the same name. */
+/*
+ * WMK_SHARED(kind, s, p, m, ...) is like WMK_MEMBER, for a member that also exists in the public structure `p` under
+ * the same name.
+ */
 #define WMK_VIEW(s, m, p, q) \
 	.view_kind = WMK_VIEW_SAME, .view = offsetof(struct p, q) + WMK_SAME_TYPE(WMK_TYPE_OF(s, m), WMK_TYPE_OF(p, q))
 #define WMK_VIEW_POINTER(p, m) \
@@ -126,8 +129,8 @@ struct wmk_object {
 #define WMK_SHARED(kind_, s, p, m, ...) \
 	{ .name = #m, WMK_FIELD_##kind_(s, m, ##__VA_ARGS__), WMK_VIEW_##kind_(s, p, m, ##__VA_ARGS__) }
 /*
- * An entry for the member s.in.m: structure `s` has a structure `in` with the member `m`. The codec encodes `m` as a
- * member of `s`.
+ * An entry for the member s.in.m: the structure `s` contains a structure `in`, which has the member `m`. The codec
+ * encodes `m` as if it were a direct member of `s`.
  */
 #define WMK_SHARED_IN(kind_, s, in, p, m, ...) \
 	{ .name = #m, WMK_FIELD_##kind_(s, in.m, ##__VA_ARGS__), WMK_VIEW(s, in.m, p, m) }
@@ -136,28 +139,31 @@ struct wmk_object {
 	.name = (names), .size = sizeof(struct s), .members = (members_), \
 	.n_members = sizeof(members_) / sizeof((members_)[0])
 #define WMK_OBJECT_OF(names, s, members_) { WMK_OBJECT(names, s, members_) }
-/* As WMK_OBJECT_OF, for a structure `s` that has a public structure `p`. */
+/* Like WMK_OBJECT_OF, for a structure `s` that has a corresponding public structure `p`. */
 #define WMK_OBJECT_SHARED(names, s, p, members_) { WMK_OBJECT(names, s, members_), .view_size = sizeof(struct p) }
 
 /*
- * The memory of decoded objects. Equal short texts mostly share one copy. Starts zeroed. The total size is limited, so
- * that a small message cannot expand to a large object.
+ * The memory of decoded objects. Equal short texts usually share one copy. Starts zeroed. The total size of an arena is
+ * limited, so that a small message cannot expand to a very large object.
  */
 struct wmk_arena {
 	struct wmk_arena_piece *pieces;
 	size_t used;
 };
 #define WMK_ARENA_MAX (64u << 20)
-/* Allocate `size` zeroed bytes, aligned for any type. NULL with a cause chain (no memory, or over the limit). */
+/*
+ * Allocate `size` bytes that are set to zero and aligned for any type. NULL with a cause chain: memory is exhausted, or
+ * the limit of the arena is exceeded.
+ */
 void *wmk_arena_alloc(struct wmk_arena *arena, size_t size);
 /* Copy `text`. NULL with a cause chain. */
 const char *wmk_arena_text(struct wmk_arena *arena, const char *text);
-/* Allocate `n` zeroed elements of `size` bytes for an empty list. 0 or -ENOMEM. */
+/* Allocate `n` elements of `size` zeroed bytes for an empty list. 0 or -ENOMEM. */
 int wmk_arena_list(struct wmk_arena *arena, struct wmk_list *list, uint32_t n, size_t size);
 /*
- * Append a zeroed element of `size` bytes to the list; NULL with a cause chain. Lists grow by doubling.
+ * Append an element of `size` zeroed bytes to the list; NULL with a cause chain. Lists grow by doubling.
  * wmk_arena_append() requires that the memory of the elements has room up to the next power of two. Memory from
- * wmk_arena_append(), wmk_arena_list(), decoding and copying has this room.
+ * wmk_arena_append(), wmk_arena_list(), decoding and copying always extends to the next power of two.
  */
 void *wmk_arena_append(struct wmk_arena *arena, struct wmk_list *list, size_t size);
 void wmk_arena_free(struct wmk_arena *arena);
@@ -166,31 +172,31 @@ void wmk_arena_free(struct wmk_arena *arena);
 struct wmk_empty { uint32_t reserved; };
 extern const struct wmk_object wmk_empty_object;
 
-/* A request of a protocol: its number and name, its object and the object of its reply. */
+/* A request of a protocol: its number, its name, its request object and its reply object. */
 struct wmk_request_type {
 	uint16_t type;
 	const char *name;
 	const struct wmk_object *request, *reply;
 };
-/* Find a request in a table of `n`. NULL: none has this type. */
+/* Find the request with this type in a table of `n` requests. NULL: none has this type. */
 const struct wmk_request_type *wmk_request_type_find(const struct wmk_request_type *table, unsigned n, uint16_t type);
 
 struct wmk_out;
 /*
- * Append a frame of `type` with the body `object`. 0 or -errno with a cause chain that names the member: -ENOMEM,
- * -EMSGSIZE (above a limit of the table, or WMK_OBJECT_MAX), -EINVAL (an enum value without a name). An object of more
- * than WMK_OBJECT_PART_MAX bytes is sent in several frames: all but the last have the type WMK_OBJECT_PART. The
- * receiver joins the bodies of these frames before it decodes the object.
+ * Append a frame of the type `type`; its body is the encoded `object`. 0 or -errno with a cause chain that names the
+ * member: -ENOMEM, -EMSGSIZE (above a limit of the table, or WMK_OBJECT_MAX), -EINVAL (an enum value without a name).
+ * If an object has more than WMK_OBJECT_PART_MAX bytes, it is sent in several frames. All frames but the last have the
+ * type WMK_OBJECT_PART. The receiver joins the bodies of all frames of an object before it decodes the object.
  */
 #define WMK_OBJECT_PART 0x10fu
 #define WMK_OBJECT_PART_MAX (65536u - 16u)   /* with the frame's header, this is the buffer size of receivers */
 int wmk_object_send(struct wmk_out *out, uint16_t type, uint32_t request, const struct wmk_object *is,
 		    const void *object);
-/* Encode to memory from malloc() at *bytes. Returns the length, or -errno as above. */
+/* Encode the object into new memory from malloc() at *bytes. Returns the length, or -errno like wmk_object_send(). */
 long wmk_object_encode(const struct wmk_object *is, const void *object, uint8_t **bytes);
 /*
- * Decode the whole `body` to `object` (is->size bytes). 0; -EPROTO, -ENOMEM, with a cause chain that names the member.
- * After an error, `object` is all zeros, and memory of the arena may be in use.
+ * Decode the entire `body` into `object` (is->size bytes). 0; -EPROTO, -ENOMEM, with a cause chain that names the
+ * member. After an error, `object` is set to zeros, and the arena may contain allocated memory.
  */
 int wmk_object_decode(const struct wmk_object *is, const void *body, size_t len, void *object, struct wmk_arena *arena);
 /* A deep copy. 0 or -ENOMEM. */

@@ -312,7 +312,10 @@ long wmk_relay_message_encode(struct wmk_relay_frame *frame, const struct wmk_ob
 
 /* ── packets ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The encoding of wmk_relay_packet_object, without an allocation: little-endian numbers in the order of its table. */
+/*
+ * These functions encode and decode wmk_relay_packet_object without an allocation, as little-endian numbers in the
+ * order of the object's table.
+ */
 static uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)

@@ -16,12 +16,12 @@
  *     viewer: HELLO without a host, then VIEW_LIST and VIEW_READ
  *     clock of the relay: HELLO, then CLOCK, on a connection of its own (sender/clock_exchange.h)
  *
- * A connection carries one trace at most. The sender numbers its frames from 1, without gaps. The relay processes
- * frames in the order of their numbers. After an error of a data frame, the relay acknowledges what is on the disk,
- * sends the error and closes the connection. The sender connects again later and continues at the position that the
- * relay has.
+ * Each connection transfers at most one trace. The sender numbers its frames consecutively from 1. The relay processes
+ * the frames in the order of their numbers. If a data frame causes an error, the relay acknowledges the data that is on
+ * the disk, sends the error, and closes the connection. The sender connects again later, and continues at the position
+ * that the relay reports.
  *
- * Numbers are little-endian. Each length is checked before memory is allocated.
+ * Numbers are little-endian. Each length in a message is checked before memory is allocated.
  */
 #ifndef WMK_WIRE_RELAY_H
 #define WMK_WIRE_RELAY_H
@@ -78,9 +78,9 @@ struct wmk_relay_frame {
 	uint16_t version;            /* WMK_RELAY_VERSION */
 	uint32_t number;             /* of the sender's frame; in frames of the relay: of the answered frame, or 0 */
 	/*
-	 * The epoch of the trace. STREAM_REMOVE, ROTATE and METADATA with `replace` raise the epoch of the trace to the
-	 * `epoch` of the frame, once all earlier data is on the disk. The relay drops and acknowledges data of an
-	 * earlier epoch, and refuses data of a later one (-ESTALE).
+	 * The epoch of the trace. STREAM_REMOVE, ROTATE, and METADATA with `replace` set the epoch of the trace to the
+	 * `epoch` of the frame, after all earlier data is on the disk. The relay drops and acknowledges data of an
+	 * earlier epoch, but refuses data of a later epoch (-ESTALE).
 	 */
 	uint32_t epoch;
 };
@@ -93,15 +93,15 @@ void wmk_relay_frame_encode(uint8_t head[WMK_RELAY_HEAD], const struct wmk_relay
 int wmk_relay_frame_decode(const uint8_t head[WMK_RELAY_HEAD], struct wmk_relay_frame *frame);
 
 /*
- * Encode a frame with the body `object` to memory from malloc() at *bytes. Sets frame->length. Returns the number of
- * bytes with the header, or -errno with a cause chain.
+ * Encode a frame with the body `object` into new memory from malloc() at *bytes. Sets frame->length. Returns the number
+ * of bytes, including the header, or -errno with a cause chain.
  */
 long wmk_relay_message_encode(struct wmk_relay_frame *frame, const struct wmk_object *is, const void *object,
 			      uint8_t **bytes);
 
 /* ── objects ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* HELLO of both sides. A sender refuses a peer with another greeting. */
+/* HELLO of both sides. If the greeting of the peer differs, a sender closes the connection. */
 struct wmk_relay_hello {
 	const char *greeting, *version;
 	const char *host;            /* of the sender: its HOST; of the relay: the name of its machine */
@@ -113,9 +113,9 @@ struct wmk_relay_error {
 };
 
 /*
- * Requests about a session's directory, HOST/SESSION, which correspond to struct wmk_output_ops. CHECK: absent or
- * empty. PROCESSES: names of the traces of processes. REMOVE_PROCESS, ARCHIVE_PROCESS: `name`, `chunk`. ARCHIVE_END:
- * `chunk`. No trace needs to be open.
+ * Requests about the directory of a session (HOST/SESSION), which correspond to functions of struct wmk_output_ops.
+ * CHECK: absent or empty. PROCESSES returns the names of the per-process traces. REMOVE_PROCESS, ARCHIVE_PROCESS:
+ * `name`, `chunk`. ARCHIVE_END: `chunk`. Requests about the directory do not need an open trace.
  */
 struct wmk_relay_output {
 	const char *session;
@@ -124,12 +124,12 @@ struct wmk_relay_output {
 };
 struct wmk_relay_names { struct wmk_list names; /* of const char * */ };
 
-/* As enum wmk_output_mode (consumer/output.h). */
+/* The values of enum wmk_relay_mode have the same meaning as those of enum wmk_output_mode (consumer/output.h). */
 enum wmk_relay_mode { WMK_RELAY_AGAIN, WMK_RELAY_NEW, WMK_RELAY_UNSURE };
 
 /*
- * TRACE: open HOST/SESSION/`sub` for this connection. Another connection that has the trace open is closed first: its
- * sender has crashed, or its network has failed.
+ * TRACE: open the trace HOST/SESSION/`sub` for this connection. If another connection has the trace open, the relay
+ * closes that connection first, because its sender has crashed or its network has failed.
  */
 struct wmk_relay_trace {
 	const char *session;
@@ -150,11 +150,12 @@ struct wmk_relay_trace_reply {
 };
 
 /*
- * STREAM: open a stream under a number that PACKET and AMEND use, below WMK_RELAY_STREAMS_MAX. The reply has the last
- * packet that the relay has. -ENOENT: the stream does not exist, and `create` is false.
+ * STREAM: open a stream, and assign it a number that PACKET and AMEND use; the number must be less than
+ * WMK_RELAY_STREAMS_MAX. The reply has the last packet that the relay has. -ENOENT: the stream does not exist, and
+ * `create` is false.
  *
- * STREAM_REMOVE: remove the files of the stream, for clear. Raises the epoch. CHUNK_LAST: the last packet of the stream
- * in the closed chunk `chunk`, before the open one.
+ * STREAM_REMOVE: remove the files of the stream, because of a clear command. Raises the epoch. CHUNK_LAST: get the last
+ * packet of the stream in the closed chunk `chunk`, which precedes the open chunk.
  */
 struct wmk_relay_stream {
 	uint32_t stream;             /* STREAM: its number */
@@ -162,8 +163,8 @@ struct wmk_relay_stream {
 	uint64_t tracefile_size, tracefile_count;    /* 0: no limit; as in struct wmk_store_limits */
 	bool create;
 	/*
-	 * The sender no longer has the packets before this number: the relay acknowledged these packets, and later lost
-	 * its disk. The relay counts a gap, and continues the stream with this number. 0: no gap.
+	 * The sender no longer has the packets with lower numbers: the relay acknowledged these packets, but later lost
+	 * its disk. The relay counts a gap, and continues the stream with the given packet number. 0: no gap.
 	 */
 	uint64_t continue_at;
 	const char *chunk;           /* CHUNK_LAST: the name of the closed chunk; else "" */
@@ -173,7 +174,10 @@ struct wmk_relay_stream_reply {
 	struct wmk_ctf_packet last;
 };
 
-/* ROTATE: close the chunk under `name`, open chunk `chunk`. Closes all streams. Raises the epoch. Idempotent. */
+/*
+ * ROTATE: close the open chunk under the name `name`, and open the chunk `chunk`. Closes all streams. Raises the epoch.
+ * Idempotent.
+ */
 struct wmk_relay_rotation {
 	const char *name;
 	uint64_t chunk;
@@ -182,11 +186,11 @@ struct wmk_relay_rotation {
 struct wmk_relay_text { const char *text; };
 
 /*
- * PACKET: this object, encoded to WMK_RELAY_PACKET_HEAD bytes, and then packet.content bytes of records. `pad` is not
- * sent. The identity of a packet is its trace, chunk, stream and range of positions. If the relay already has all
- * records of a packet, the relay drops and acknowledges the packet, even with a new sequence number. A packet without
- * records is identified by its sequence number. -EEXIST: the relay has only a part of the records. -ESTALE: a packet is
- * missing before this one.
+ * PACKET: the frame contains this object, encoded in WMK_RELAY_PACKET_HEAD bytes, followed by packet.content bytes of
+ * records. `pad` is not sent. A packet is identified by its trace, its chunk, its stream and its range of positions. If
+ * the relay already has all records of a packet, it drops and acknowledges the packet, even if the sequence number is
+ * new. A packet without records is identified by its sequence number. -EEXIST: the relay has only a part of the
+ * records. -ESTALE: a packet is missing before this one.
  */
 struct wmk_relay_packet {
 	uint32_t stream;             /* the number from STREAM */
@@ -194,13 +198,16 @@ struct wmk_relay_packet {
 };
 #define WMK_RELAY_PACKET_HEAD 72u
 void wmk_relay_packet_encode(uint8_t bytes[WMK_RELAY_PACKET_HEAD], const struct wmk_relay_packet *packet);
-/* 0 or -EPROTO with a cause chain. `content` is checked against `length`, the length of the frame's body. */
+/*
+ * 0 or -EPROTO with a cause chain. The member `content` is checked against `length`, which is the length of the frame's
+ * body.
+ */
 int wmk_relay_packet_decode(const uint8_t bytes[WMK_RELAY_PACKET_HEAD], size_t length,
 			    struct wmk_relay_packet *packet);
 
 /*
- * METADATA: append at `offset`, as wmk_store_metadata_at(), or replace the whole text and raise the epoch. -ESTALE: the
- * relay's metadata is shorter than the offset; the sender replaces it.
+ * METADATA: append the text at `offset`, like wmk_store_metadata_at(), or replace the whole text and raise the epoch.
+ * -ESTALE: the relay's metadata is shorter than the offset; the sender replaces it.
  */
 struct wmk_relay_metadata {
 	uint64_t offset;
@@ -208,15 +215,15 @@ struct wmk_relay_metadata {
 	const char *text;
 };
 
-/* AMEND: the final lost count of the last packet. */
+/* AMEND: set the final lost count of the last packet of a stream. */
 struct wmk_relay_amend {
 	uint32_t stream;
 	uint64_t lost;
 };
 
 /*
- * CLOCK_POINT: a sync point of the trace clock. `relay` is "" or, if the point has the times of the relay, the UUID in
- * struct wmk_relay_times. The relay ignores a point with the UUID of another relay.
+ * CLOCK_POINT: a sync point of the trace clock. If the point has the times of the relay, `relay` is the UUID in struct
+ * wmk_relay_times; otherwise `relay` is "". The relay ignores a point that has the UUID of another relay.
  */
 struct wmk_relay_clock {
 	const char *uuid;            /* of the clock; "": none */
@@ -224,7 +231,7 @@ struct wmk_relay_clock {
 	struct wmk_clock_point point;
 };
 
-/* CLOCK: the times of the relay when the request arrived, and when the reply was sent. */
+/* CLOCK: the reply contains the relay's times at which the request arrived and the reply was sent. */
 struct wmk_relay_times {
 	const char *uuid;            /* of the clocks: the boot UUID of the relay's machine */
 	uint64_t received_ns, sent_ns;       /* CLOCK_MONOTONIC of the machine */
@@ -262,13 +269,13 @@ struct wmk_relay_status {
 };
 
 /*
- * VIEW_LIST: the files of HOST/SESSION, for a viewer that copies them. Without a session: of all sessions of the host.
- * Without a host: of all hosts that the viewer may view; a path then begins with the host. The reply describes each
- * directory before its content, and the state of a trace before the files of the trace. So all records before the
- * low-water time are within the listed sizes. If no writer has the trace open, the sizes are final. The first entry is
- * the session, with the path "".
- * `follow`: from now on, writers treat this connection as a live reader. Each VIEW_LIST with `follow` makes the
- * connection a live reader of the new traces too.
+ * VIEW_LIST: list the files of HOST/SESSION, for a viewer that copies these files. If `session` is empty, the files of
+ * all sessions of the host are listed. If `host` is empty, the files of all hosts that the viewer may view are listed,
+ * and each path begins with the host. The reply lists each directory before its content, and the state of a trace
+ * before the files of this trace. All records before the low-water time are therefore within the listed file sizes. If
+ * no writer has the trace open, the listed sizes are final. The first entry of the list is the session directory
+ * itself, with the path "". If `follow` is true, writers treat this connection as a live reader from now on. With
+ * `follow`, each further VIEW_LIST also makes the connection a live reader of new traces.
  */
 struct wmk_relay_view {
 	const char *host, *session;
@@ -284,14 +291,14 @@ struct wmk_relay_view_file {
 	uint64_t size;               /* of a file; of a stream that is being written: its whole packets */
 };
 struct wmk_relay_view_files { struct wmk_list files; /* of struct wmk_relay_view_file */ };
-/* VIEW_READ: a part of a file. -ESTALE: the path leads to another file now. */
+/* VIEW_READ: read a part of a file. -ESTALE: the path leads to another file now. */
 struct wmk_relay_view_part {
 	const char *host, *session, *path;
 	uint64_t number;
 	uint64_t offset;
 	uint64_t length;             /* at most WMK_RELAY_VIEW_BYTES_MAX */
 };
-/* Fewer bytes than requested: the file ends there. */
+/* If the reply has fewer bytes than requested, the file ends there. */
 struct wmk_relay_view_bytes {
 	uint64_t length;
 	struct wmk_list words;       /* of uint64_t: the bytes in order; the last word is filled with zeros */
@@ -308,14 +315,17 @@ extern const struct wmk_object wmk_relay_hello_object, wmk_relay_error_object, w
 
 /* Returns NULL if no request has this type. */
 const struct wmk_request_type *wmk_relay_request_find(uint16_t type);
-/* The object of a data frame other than PACKET. NULL: `type` is PACKET, or is not the type of a data frame. */
+/*
+ * Return the object of a data frame, for all types except PACKET. Returns NULL if `type` is PACKET, or is not the type
+ * of a data frame.
+ */
 const struct wmk_object *wmk_relay_data_object(uint16_t type);
 
 /* ── names ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Check a name that becomes one component of a path in the relay's tree: 1 to `max` bytes, no '/', no control
- * characters, no '.' at the beginning. 0 or -EINVAL with a cause chain, which calls the name `what`.
+ * Check a name that will be one component of a path in the relay's tree. The name must have 1 to `max` bytes, no '/',
+ * no control characters, and no '.' at the beginning. 0 or -EINVAL with a cause chain, which calls the name `what`.
  */
 int wmk_relay_name_check(const char *what, const char *name, size_t max);
 /*

@@ -19,7 +19,7 @@ static int refuse(const char *text, const char *why)
 	return wmk_errorx(-EINVAL, "invalid relay '%.200s': %s", text, why);
 }
 
-/* Text behind `scheme`; NULL: another scheme. */
+/* Return the text after `scheme`, or NULL if the text has another scheme. */
 static const char *after(const char *text, const char *scheme)
 {
 	const size_t len = strlen(scheme);

@@ -5,7 +5,8 @@
  *     tls://RELAY[:PORT]                TLS. HOST is the name in the certificate of this machine
  *     tcp://127.0.0.1[:PORT][/HOST]     plain TCP, for loopback addresses only: 127.x.x.x, [::1], localhost
  *
- * The relay stores the traces of this machine under the name HOST. With tcp://, the default is the host name.
+ * The relay stores the traces of this machine under the name HOST. With tcp://, HOST is the host name of this machine
+ * by default.
  */
 #ifndef WMK_WIRE_RELAY_URL_H
 #define WMK_WIRE_RELAY_URL_H
@@ -30,7 +31,10 @@ struct wmk_relay_url {
 
 /* 0, or -EINVAL with a cause chain that states the allowed forms. */
 int wmk_relay_url_parse(const char *text, struct wmk_relay_url *url);
-/* The host name of this machine as a HOST. Each invalid character becomes '-'. "localhost": no valid name. */
+/*
+ * Convert the host name of this machine to a valid HOST. Each invalid character becomes '-'. "localhost": no valid
+ * name.
+ */
 void wmk_relay_own_name(char name[WMK_PEER_NAME_MAX]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rundir.c - the runtime directory, in which applications and clients find the daemons (docs/control.md). The directory
- * depends only on the uid, so that an application and its daemon use the same directory in any environment.
- * WAYMARK_RUNDIR overrides the directory, for private runs.
+ * rundir.c - the runtime directory, in which applications and clients find the daemons (docs/control.md). The path of
+ * the directory depends only on the uid, so an application and its daemon use the same directory in any environment.
+ * WAYMARK_RUNDIR overrides the default path of the directory, for private runs.
  */
 #include "wire/wire.h"
 
@@ -17,16 +17,16 @@
 #include <unistd.h>
 
 /*
- * Maximum length of the directory's path: the path of a socket also has a name of at most 15 bytes, such as
- * "/app.sock".
+ * The maximum length of the directory's path. The path of a socket also contains a file name of at most 15 bytes, such
+ * as "/app.sock".
  */
 #define RUNDIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/123456789012345"))
 
 #define FILE_BYTES 128             /* maximum path of a file in the directory */
 
 /*
- * Append `text` at `at`, then `uid` unless it is UINT_MAX. The function does not use printf(), since each application
- * calls it when it starts.
+ * Append `text` at the position `at`, followed by `uid` unless it is UINT_MAX. The function does not use printf(),
+ * because each application calls the function when it starts.
  */
 static size_t append(char *buf, size_t size, size_t at, const char *text, uid_t uid)
 {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* `daemon`: the user of the session daemon. -ENOENT: the user's home directory is unknown; -ENAMETOOLONG. */
+/* `daemon` is the user that runs the session daemon. -ENOENT: the user's home directory is unknown; -ENAMETOOLONG. */
 int wmk_sessions_dir(uid_t daemon, char *path, size_t size);
 
 #endif

@@ -13,7 +13,7 @@ enum wmk_unrecorded {
 #undef WMK_UNRECORDED
 };
 
-/* Indexed by reason; reasons start at 1. */
+/* These arrays are indexed by the reason; reasons start at 1. */
 #define WMK_UNRECORDED_REASONS 19
 extern const char *const wmk_unrecorded_names[WMK_UNRECORDED_REASONS];
 extern const char *const wmk_unrecorded_messages[WMK_UNRECORDED_REASONS];

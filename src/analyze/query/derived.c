@@ -75,7 +75,7 @@ void wmk_query_rows_free(struct wmk_query_rows *rows)
 
 /* ── records ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* State of a stream, in its `user`. */
+/* The module's state of a stream, stored in the stream's `user`. */
 struct derived_stream {
 	struct derived_stream *next;
 	uint32_t number;
@@ -158,7 +158,7 @@ static int take_packet(struct wmk_query_derivation *derivation, struct wmk_read_
 	return form->packet(stream->state, read);
 }
 
-/* Read records until a row is complete, or to the end. */
+/* Read records until a row is complete, or until the end of the traces. */
 static int fill(struct wmk_query_derivation *derivation)
 {
 	struct wmk_query_rows *rows = derivation->rows;

@@ -4,8 +4,9 @@
  *
  *     merged records ──► analysis.h: a module of a table ──rows──► queue ──► SQLite
  *
- * A module adds a row when the last record of the row has been read. So memory does not grow with the number of rows.
- * Rows are in the order of their end times. One thread. Errors are -errno with a cause chain.
+ * A module adds a row when the module has read the last record that belongs to the row. The memory use therefore does
+ * not grow with the number of rows. Rows are in the order of their end times. One thread. Errors are -errno with a
+ * cause chain.
  */
 #ifndef WMK_ANALYZE_QUERY_DERIVED_H
 #define WMK_ANALYZE_QUERY_DERIVED_H
@@ -30,7 +31,7 @@ struct wmk_query_derived {
 	const struct wmk_analyze_module *module;
 };
 
-/* All derived tables; NULL at the end. (derived.c) */
+/* All derived tables; NULL marks the end of the list. (derived.c) */
 extern const struct wmk_query_derived *const wmk_query_derived_tables[];
 
 /* derived_states.c */
@@ -43,22 +44,20 @@ struct wmk_query_row {
 	char texts[2][64];             /* buffer for texts of values */
 };
 
-/* Rows that SQLite has not read. */
+/* The rows that SQLite has not read yet. */
 struct wmk_query_rows {
 	struct wmk_query_row *rows;
 	uint32_t next, n, cap;
 	int64_t steps;                 /* ns: real time minus steady time, for the present record */
 };
 
-/* Add a row of NULLs. The row is valid until the next call. NULL with a cause chain: no memory. */
+/* Add a row of NULLs. The row is valid until the next call of this function. NULL with a cause chain: no memory. */
 struct wmk_query_row *wmk_query_rows_add(struct wmk_query_rows *rows);
-/* Set a text: a copy in the row, with U+FFFD in place of bytes that are not UTF-8. "": NULL. */
+/* Set a text: the row gets a copy of the text, with U+FFFD in place of bytes that are not UTF-8. "": NULL. */
 void wmk_query_row_text(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
-/*
- * Set a text that lives as long as the traces, as wmk_query_row_text() does. A text that is valid UTF-8 is not copied.
- */
+/* Set a text that stays valid as long as the traces are open. A text that is valid UTF-8 is not copied. */
 void wmk_query_row_lasting(struct wmk_query_row *row, unsigned column, unsigned room, const char *text, size_t len);
-/* Set the begin and the duration, in two columns. */
+/* Set two columns: the start time and the duration. */
 void wmk_query_row_times(const struct wmk_query_rows *rows, struct wmk_query_row *row, unsigned column, int64_t from,
 			 int64_t to);
 void wmk_query_rows_free(struct wmk_query_rows *rows);
@@ -71,7 +70,7 @@ int wmk_query_derive(struct wmk_query_traces *traces, const struct wmk_query_der
 void wmk_query_derivation_free(struct wmk_query_derivation *derivation);
 /* Read the next row. 1: the row is current; 0: the end; -errno. */
 int wmk_query_derivation_next(struct wmk_query_derivation *derivation);
-/* A value of the current row, valid until the next call of wmk_query_derivation_next(). */
+/* Return a value of the current row. The value is valid until the next call of wmk_query_derivation_next(). */
 struct wmk_query_value wmk_query_derivation_value(const struct wmk_query_derivation *derivation, uint32_t column);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * derived_spans.c - the table `spans`: a row for each span of an application (read/spans.h).
  *
- * A span without an end has no duration: the span is open at the end of the trace, or an outer span has ended before it
- * because its end was lost.
+ * A span without an end has no duration: either the span is open at the end of the trace, or the end record of the span
+ * was lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static int add_row(struct span_rows *spans, const struct wmk_analyze_span *open,
 	return 0;
 }
 
-/* The outermost of `n` spans has ended; the ends of the inner spans were lost. */
+/* Remove the `n` innermost open spans: the outermost of these spans has ended, and the ends of the others were lost. */
 static int pop(struct span_rows *spans, struct wmk_span_stack *stack, unsigned n, int64_t now)
 {
 	int err = 0;

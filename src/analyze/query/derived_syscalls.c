@@ -38,7 +38,7 @@ static int create(struct wmk_analysis *analysis, void **state)
 	return 0;
 }
 
-/* Add a row with the values that entry and exit have in common. */
+/* Add a row with the values that an entry and an exit have in common. */
 static struct wmk_query_row *add_row(struct calls *calls, const struct wmk_analyze_thread *thread,
 				     const struct wmk_class *class)
 {
@@ -56,7 +56,7 @@ static struct wmk_query_row *add_row(struct calls *calls, const struct wmk_analy
 	return row;
 }
 
-/* Set the values of the entry. `to` is the time of the exit. */
+/* Set the columns that get their values from the entry record. `to` is the time of the exit record. */
 static void set_entry(const struct calls *calls, struct wmk_query_row *row,
 		      const struct wmk_analyze_call *entered, int64_t to)
 {
@@ -67,7 +67,7 @@ static void set_entry(const struct calls *calls, struct wmk_query_row *row,
 		row->values[FD] = wmk_query_integer(entered->fd);
 }
 
-/* Add the row of a call without a known exit. */
+/* Add the row of a system call without a known exit. */
 static int add_unfinished(struct calls *calls, const struct wmk_analyze_thread *thread,
 			  const struct wmk_analyze_call *entered)
 {

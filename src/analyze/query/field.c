@@ -86,7 +86,7 @@ static int take_text(const struct wmk_ctf_item *item, struct wmk_print_text *scr
 	return end_text(&w, 0, value);
 }
 
-/* Integers beyond those of SQLite are texts of digits. */
+/* An integer outside the range of SQLite's integers becomes a text of digits. */
 static int take_integer(const struct wmk_ctf_item *item, struct wmk_print_text *scratch, struct wmk_query_value *value)
 {
 	struct wmk_json_writer w;
@@ -108,7 +108,7 @@ static int take_scalar(const struct wmk_ctf_item *item, bool number, struct wmk_
 	const char *label = op->code == WMK_CTF_ENUM && !number ? wmk_ctf_label(item) : NULL;
 
 	if (label) {
-		/* (labels live as long as the metadata; a label that is not UTF-8 is copied) */
+		/* (labels are valid as long as the metadata; a label that is not UTF-8 is copied) */
 		if (!wmk_utf8_is(label))
 			return take_clean(label, strlen(label), scratch, value);
 		*value = wmk_query_lasting(label);
@@ -133,7 +133,7 @@ static int take_scalar(const struct wmk_ctf_item *item, bool number, struct wmk_
 	}
 }
 
-/* A structure or an array that begins with this item. */
+/* Convert a structure or an array to JSON; `item` is its first item. */
 static int take_container(struct wmk_ctf_walk *walk, struct wmk_ctf_item *item, struct wmk_print_text *scratch,
 			  struct wmk_query_value *value)
 {
@@ -185,7 +185,7 @@ int wmk_query_place_value(const struct wmk_query_place *place, struct wmk_read_s
 
 /* ── all fields ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Write the members of one scope as members of the JSON object. */
+/* Write the members of one scope (for example the payload) as members of the JSON object. */
 static int put_members(struct wmk_json_writer *w, struct wmk_read_stream *stream, unsigned scope)
 {
 	const struct wmk_ctf_program *program = wmk_read_scope_begin(stream, scope);

@@ -10,9 +10,9 @@
 #include "base/error.h"
 
 /*
- * A distinct row: its values as bytes. For each column, a header with the kind, then the text. Rows with equal bytes
- * are equal. Texts that live as long as the traces are compared by their address. So equal texts with different
- * addresses make two rows, which are adjacent after sorting.
+ * A distinct row is stored as bytes. Each column is stored as a header with the kind of the value, followed by the
+ * text. Rows with equal bytes are equal rows. Texts that stay valid as long as the traces are open are compared by
+ * address. Equal texts at different addresses therefore give two rows, which are adjacent after sorting.
  */
 struct packed {
 	uint8_t kind, is_lasting;
@@ -57,7 +57,7 @@ static int no_memory(void)
 
 /* ── rows as bytes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Append the value to the bytes of the rows. */
+/* Append the value to the bytes of the current row. */
 static int pack(struct wmk_query_group *group, size_t *at, const struct wmk_query_value *value)
 {
 	const bool has_text = value->kind >= WMK_QUERY_TEXT;

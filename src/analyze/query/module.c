@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * module.c - virtual tables of SQLite (see module.h). The functions are called by SQLite, in one thread.
- */
+/* module.c - virtual tables of SQLite (see module.h). SQLite calls these functions, all in one thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +24,7 @@ struct virtual_cursor {
 	bool has_ended;
 };
 
-/* Pass the calling thread's error to SQLite. */
+/* Pass the error message of the calling thread to SQLite. */
 static int fail(sqlite3_vtab *base, int err)
 {
 	char words[WMK_ERROR_DEPTH * WMK_ERROR_LEN];
@@ -204,7 +202,7 @@ static int fill_test(struct wmk_query_test *test, sqlite3_value *argument)
 	return err;
 }
 
-/* Make the tests of the plan. The values of the tests are the arguments that SQLite passes. */
+/* Create the tests that the plan describes. The arguments that SQLite passes become the values of the tests. */
 static int make_tests(const struct virtual_cursor *cursor, int argc, sqlite3_value **argv,
 		      struct wmk_query_test **tests, uint32_t *n)
 {
@@ -302,7 +300,10 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 	return SQLITE_OK;
 }
 
-/* Without xCreate, a table exists as soon as its module is registered. Without xUpdate, the table is read-only. */
+/*
+ * Because xCreate is not set, a table exists as soon as its module is registered. Because xUpdate is not set, the table
+ * is read-only.
+ */
 static const sqlite3_module functions = {
 	.xConnect = connect_table,
 	.xBestIndex = best_index,

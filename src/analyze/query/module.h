@@ -2,8 +2,8 @@
 /*
  * module.h - the tables of traces as virtual tables of SQLite.
  *
- * Each table is a module of its own, so every statement can use the name of the table. No schema is written. A name
- * from a trace is never a part of an SQL text, except for quoted names of columns.
+ * Each table is registered as a separate SQLite module, so every statement can use the name of the table. No schema is
+ * written. Names from a trace are never copied into an SQL text, except quoted column names.
  */
 #ifndef WMK_ANALYZE_QUERY_MODULE_H
 #define WMK_ANALYZE_QUERY_MODULE_H
@@ -12,12 +12,15 @@
 
 #include "analyze/query/tables.h"
 
-/* One table for SQLite. The struct must live longer than the connection. */
+/* One table for SQLite. The struct must outlive the connection. */
 struct wmk_query_module {
 	struct wmk_query_tables *tables;
 	struct wmk_query_table *table;
 	bool no_push_down;         /* SQLite alone evaluates conditions and groups */
-	/* True while a table declares its columns: SQLite then calls its authorizer as for a CREATE TABLE. */
+	/*
+	 * True while a table declares its columns. SQLite then calls its authorizer in the same way as for a CREATE
+	 * TABLE.
+	 */
 	bool *is_declaring;
 };
 

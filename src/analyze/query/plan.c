@@ -7,10 +7,13 @@
 #include "analyze/query/plan.h"
 #include "base/error.h"
 
-/* The assumed number of records, and the cost of reading them. The real number is unknown before the trace is read. */
+/*
+ * The assumed number of records, and the assumed cost of reading all records. The real number is unknown before the
+ * trace is read.
+ */
 #define ROWS 1e6
 
-/* In the order of enum wmk_query_compare. */
+/* The operators are in the order of enum wmk_query_compare. */
 static const char *const operators[] = { "=", ">", ">=", "<", "<=", "in", "glob", "like" };
 
 static int compare_of(unsigned char op)
@@ -29,7 +32,10 @@ static int compare_of(unsigned char op)
 
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* True if comparing values is cheaper than making a row. JSON is expensive to make, and is rarely compared. */
+/*
+ * True if comparing values is cheaper than creating a row for SQLite. JSON is expensive to create, and is rarely
+ * compared.
+ */
 static bool is_tested(const struct wmk_query_column *column, int compare)
 {
 	if (compare < 0 || column->type == WMK_QUERY_OF_JSON || column->type == WMK_QUERY_OF_BYTES)
@@ -39,8 +45,9 @@ static bool is_tested(const struct wmk_query_column *column, int compare)
 
 /*
  * Set the estimated number of selected records, and the estimated cost of the scan. Only conditions on the time reduce
- * the part that is read. Two conditions with OR must not cost less than one scan of all records. Otherwise SQLite would
- * read the trace twice, and the rows would not be in the order of time.
+ * the part of the trace that is read. Two conditions that are joined by OR must not cost less than one scan of all
+ * records. If two conditions with OR cost less than one scan, SQLite would read the trace twice, and the rows would not
+ * be in time order.
  */
 static void estimate(sqlite3_index_info *info, const struct wmk_query_column *column, int compare)
 {
@@ -76,7 +83,7 @@ static void choose_tests(const struct wmk_query_table *table, const struct wmk_q
 
 /* ── groups ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* True if nearly every record has a different value in the column. */
+/* True if nearly every record has a different value in this column. */
 static bool has_many_values(const struct wmk_query_column *column)
 {
 	return column->source == WMK_QUERY_TIME || column->source == WMK_QUERY_CONTEXT ||

@@ -4,14 +4,14 @@
  *
  *     xBestIndex: constraints, order ──wmk_query_plan_choose()──► text ──wmk_query_plan_parse()──► xFilter
  *
- * The text has three lists: the tests, with the column's number and an operator; the columns of grouped rows; and their
- * order. `EXPLAIN QUERY PLAN` shows it:
+ * The text has three lists: tests (a column number and an operator), the columns of grouped rows, and the sort order.
+ * `EXPLAIN QUERY PLAN` shows it:
  *
  *     5= 0>= | 5 | 5+          name = ?, time >= ?; rows of the column `name`, grouped by it
  *
- * SQLite evaluates constraints with NULL, with NOT and with a collation. The table groups rows only if each used column
- * belongs to the order, or is known to have few values. In other queries, SQLite groups the rows, because groups in the
- * table could need much memory.
+ * SQLite itself evaluates constraints with NULL, with NOT, or with a collation. The table groups rows only if each used
+ * column is part of the order, or is known to have few values. In other queries, SQLite groups the rows, because groups
+ * in the table could use much memory.
  */
 #ifndef WMK_ANALYZE_QUERY_PLAN_H
 #define WMK_ANALYZE_QUERY_PLAN_H
@@ -20,7 +20,10 @@
 
 #include "analyze/query/group.h"
 
-/* Results of sqlite3_vtab_collation(), _distinct() and _in(), which are valid only within xBestIndex. */
+/*
+ * The results of sqlite3_vtab_collation(), _distinct() and _in(). These SQLite functions may be called only within
+ * xBestIndex.
+ */
 struct wmk_query_asked {
 	const bool *is_binary;     /* for each constraint: texts are compared byte by byte */
 	const bool *is_in;         /* for each constraint: it is an IN, and all its values can be passed together */
@@ -40,10 +43,10 @@ struct wmk_query_plan {
 	bool is_distinct;          /* equal rows are returned once */
 };
 
-/* Fill the output of `info`. The table tests each constraint that gets an argvIndex. -ENOMEM. */
+/* Fill the output of `info`. The table evaluates each constraint that gets an argvIndex. -ENOMEM. */
 int wmk_query_plan_choose(const struct wmk_query_table *table, const struct wmk_query_asked *asked,
 			  sqlite3_index_info *info);
-/* Parse `text` (NULL is empty) and `number`, as wmk_query_plan_choose() has set them. -ENOMEM. */
+/* Parse `text` (NULL: an empty text) and `number`, the output of wmk_query_plan_choose(). -ENOMEM. */
 int wmk_query_plan_parse(const char *text, int number, struct wmk_query_plan *plan);
 void wmk_query_plan_free(struct wmk_query_plan *plan);
 

@@ -23,7 +23,7 @@ struct wmk_query {
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The number of the character at this byte of the statement, from 1. */
+/* Return the number of the character at this byte offset of the statement, counted from 1. */
 static unsigned column_at(const char *sql, int offset)
 {
 	unsigned column = 1;

@@ -16,14 +16,14 @@
 
 #define POSITION_BITS 43u          /* of a row's identifier: bits for the position in a stream file, below 1 TiB */
 
-/* The plan of an event class of the table. */
+/* The plan for reading the records of one event class. */
 struct class_plan {
 	bool is_wanted;
 	struct wmk_query_place pid, tid, process;
 	struct wmk_query_place columns[]; /* positions of fields */
 };
 
-/* State of a stream, in its `user`. */
+/* The state of a stream, stored in the stream's member `user`. */
 struct stream_state {
 	struct stream_state *next;
 	uint32_t number;
@@ -33,7 +33,7 @@ struct stream_state {
 	struct wmk_read_thread_id cpu;
 };
 
-/* The plans of a stream class. All streams of the class use the same plans. */
+/* The plans for all event classes of a stream class. All streams of a stream class use the same plans. */
 struct plans {
 	struct plans *next;
 	const struct wmk_ctf_stream_decoder *decoder;
@@ -78,7 +78,9 @@ static bool matches(const struct wmk_query_test *test, const struct wmk_query_va
 		       : sqlite3_strglob(test->values[0].text, text) == 0;
 }
 
-/* False: SQLite would not select the record. A comparison with NULL is never true. */
+/*
+ * Returns false if SQLite would not select a record with this value. As in SQL, a comparison with NULL is never true.
+ */
 static bool passes(const struct wmk_query_test *test, const struct wmk_query_value *value)
 {
 	bool is_unknown = false;
@@ -111,7 +113,7 @@ static bool is_of_class(enum wmk_query_source source)
 	return source == WMK_QUERY_NAME || source == WMK_QUERY_LEVEL;
 }
 
-/* Order the tests: tests that need a record come first. */
+/* Sort the tests: tests with a result that depends on the record come first. */
 static void order_tests(struct wmk_query_scan *scan)
 {
 	for (uint32_t i = 0; i < scan->n_tests; i++)
@@ -123,7 +125,7 @@ static void order_tests(struct wmk_query_scan *scan)
 		}
 }
 
-/* Find the range of times that the tests allow. */
+/* Find the range of times that the tests select. */
 static void find_times(const struct wmk_query_scan *scan, int64_t *from, int64_t *to)
 {
 	*from = INT64_MIN;
@@ -157,8 +159,8 @@ static void find_times(const struct wmk_query_scan *scan, int64_t *from, int64_t
 /* ── event classes ───────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Contexts that identify the thread, as in read/thread_id.h. If a record has several contexts of one kind, the last
- * context is used.
+ * Contexts that identify the thread, as in read/thread_id.h. If a record has several contexts of one kind, the last of
+ * these contexts is used.
  */
 static void find_thread(const struct wmk_query_class *class, struct class_plan *plan)
 {
@@ -384,7 +386,7 @@ static struct wmk_query_value fields_value(struct wmk_query_scan *scan, bool con
 	return value;
 }
 
-/* Records that were lost before a packet are counted at the first record of this packet. */
+/* The first record of a packet has the number of records that were lost before the packet; other records have 0. */
 static struct wmk_query_value lost_value(const struct wmk_read_stream *stream)
 {
 	if (stream->record.at != stream->packet.records_at)

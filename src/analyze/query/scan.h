@@ -4,12 +4,13 @@
  *
  *     tables.h ─► wmk_query_scan_open() ─► wmk_query_scan_next() ─► wmk_query_scan_value() of each column that is used
  *
- * For each event class, the position of a column in a record is determined once. The position is either a constant
- * distance from the begin of a scope, or the number of a member. A walk over the record finds the member by its number.
- * Only requested columns are decoded.
+ * The scan determines the position of a column once for each event class. The position is either a constant distance
+ * from the start of a scope, or the number of a member. To find a member by its number, the scan decodes the members in
+ * order. Only requested columns are decoded.
  *
- * Tests select records before rows are made. A test may be less strict than the condition of the query, because SQLite
- * evaluates the condition again. So a record passes if its value and the value of the test have different types.
+ * The tests select records before rows are created. A test may accept more records than the query's condition, because
+ * SQLite evaluates the condition again. The scan accepts a record if the value in the record and the value of the test
+ * have different types.
  */
 #ifndef WMK_ANALYZE_QUERY_SCAN_H
 #define WMK_ANALYZE_QUERY_SCAN_H
@@ -24,7 +25,7 @@ enum wmk_query_compare {
 	WMK_QUERY_GLOB, WMK_QUERY_LIKE,
 };
 
-/* A test of a column. The values are copies that belong to the test. */
+/* A test of a column. The values are copies, which the test owns. */
 struct wmk_query_test {
 	uint32_t column;
 	enum wmk_query_compare compare;
@@ -35,19 +36,22 @@ struct wmk_query_test {
 struct wmk_query_scan;
 
 /*
- * Start a scan. Takes ownership of the tests, even after an error. `tests` may be NULL. Tests of the time select the
- * part of the streams that is read. Tests of the event's name are evaluated once for each event class.
+ * Start a scan. The scan takes ownership of the tests, even if the function fails. `tests` may be NULL. Tests on the
+ * time select the part of the streams that is read. Tests on the event name are evaluated once for each event class.
  */
 int wmk_query_scan_open(struct wmk_query_tables *tables, const struct wmk_query_table *table,
 			struct wmk_query_test *tests, uint32_t n_tests, struct wmk_query_scan **scan);
 void wmk_query_scan_close(struct wmk_query_scan *scan);
 void wmk_query_tests_free(struct wmk_query_test *tests, uint32_t n);
 
-/* Read the next record. 1: the record is current; 0: the end; -ENOMEM. A damaged record is reported and left out. */
+/* Read the next record. 1: the record is current; 0: the end; -ENOMEM. A damaged record is reported and skipped. */
 int wmk_query_scan_next(struct wmk_query_scan *scan);
-/* The value of a column in the current record. A text is valid until the next call of a function of the scan. */
+/*
+ * Return the value of a column in the current record. A text value is valid until the next call of a function of the
+ * scan.
+ */
 struct wmk_query_value wmk_query_scan_value(struct wmk_query_scan *scan, uint32_t column);
-/* A number that identifies the record. The number is the same in each scan of the same traces. */
+/* Return a number that identifies the record. The number of a record is the same in each scan of the same traces. */
 int64_t wmk_query_scan_row(const struct wmk_query_scan *scan);
 
 #endif

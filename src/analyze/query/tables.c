@@ -17,13 +17,13 @@
 /* ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Names of tables and functions of SQLite. The table of an event with such a name must not hide a table or function of
- * SQLite.
+ * These are the names of tables and functions of SQLite. The table of an event must not hide a table or function of
+ * SQLite that has the same name.
  */
 static const char *const reserved[] = { "sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema",
 					"json_each",     "json_tree" };
 
-/* The capacity: at least the number of tables that exist in every trace. */
+/* The array size: at least the number of tables that exist in every trace. */
 #define FIXED_TABLES 8u
 
 static const char *name_of(const struct wmk_query_class *class)
@@ -85,7 +85,10 @@ static int list_classes(struct wmk_query_tables *tables)
 	return 0;
 }
 
-/* Add a table for the classes from index `i` that have one name. Returns the index after these classes, or -ENOMEM. */
+/*
+ * Add a table for all classes with the name of the class at index `i`; classes with equal names are adjacent. Returns
+ * the index of the first class with another name, or -ENOMEM.
+ */
 static int64_t add_table(struct wmk_query_tables *tables, uint32_t i)
 {
 	const char *name = name_of(&tables->classes[tables->order[i]]);
@@ -174,7 +177,7 @@ static const struct {
 	[WMK_QUERY_CONTEXT] = { "context", WMK_QUERY_OF_JSON },
 };
 
-/* Find a column that was already made for this scope, field and number. */
+/* The key of a column that was already created for this scope, field and number. */
 struct field_key {
 	unsigned scope, nth;
 	const char *field;
@@ -232,7 +235,7 @@ static int add_column(struct wmk_query_table *table, struct wmk_query_column col
 	return 0;
 }
 
-/* Add the column of a field, or two columns for an enumeration. */
+/* Add one column for a field, or two columns for an enumeration. */
 static int add_field(struct wmk_query_table *table, const struct field_key *key, const struct wmk_ctf_op *op)
 {
 	const char *name = wmk_or_empty(op->name);
@@ -255,7 +258,7 @@ static int add_field(struct wmk_query_table *table, const struct field_key *key,
 	return err;
 }
 
-/* The number of `op` among the members with this name. */
+/* Return how many members before `op` have the same name as `op`. */
 static unsigned number_of(const struct wmk_ctf_op *ops, uint32_t op)
 {
 	unsigned nth = 0;

@@ -7,11 +7,11 @@
  *
  *     threads, slices, syscalls, spans    rows that are computed from several records (derived.h)
  *
- * Event classes with the same name, in all traces, share one table, which has the fields of all these classes. Fields
- * with the same name share one column. If fields of different types share a column, the column has values of several
- * types.
+ * All event classes with the same name share one table, also across traces. The table has the fields of all these
+ * classes. Fields with the same name share one column. If fields of different types share a column, the column contains
+ * values of several types.
  *
- * The columns of a table are made when the table is first used, since a trace can have thousands of events.
+ * The columns of a table are created when the table is first used, because a trace can have thousands of events.
  */
 #ifndef WMK_ANALYZE_QUERY_TABLES_H
 #define WMK_ANALYZE_QUERY_TABLES_H
@@ -73,14 +73,14 @@ struct wmk_query_tables {
 	struct wmk_query_names names;
 };
 
-/* The traces must live longer than the tables. -ENOMEM: *tables can only be freed. */
+/* The traces must outlive the tables. -ENOMEM: *tables can only be freed. */
 int wmk_query_tables_make(struct wmk_query_traces *traces, struct wmk_query_tables *tables);
 void wmk_query_tables_free(struct wmk_query_tables *tables);
-/* Make the columns of a table, once. -ENOMEM. */
+/* Create the columns of a table, unless the columns already exist. -ENOMEM. */
 int wmk_query_table_columns(struct wmk_query_tables *tables, struct wmk_query_table *table);
-/* The statement that declares the table to SQLite. The caller frees the text. NULL: no memory. */
+/* Return the statement that declares the table to SQLite. The caller frees the text. NULL: no memory. */
 char *wmk_query_table_declaration(const struct wmk_query_table *table);
-/* The name of a type: in SQL, or as users see it. */
+/* Return the name of a type, in SQL or as shown to users. */
 const char *wmk_query_type_sql(enum wmk_query_type type);
 const char *wmk_query_type_shown(enum wmk_query_type type);
 /* The class of a record. `trace` is the index of the trace that contains the record. */

@@ -24,7 +24,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* True if the message is new. If no memory is left, a message counts as new. */
+/* Returns true if the message was not reported before. If memory is exhausted, the message counts as new. */
 static bool note(struct wmk_query_traces *traces, const char *words)
 {
 	char *copy = strdup(words), **found = copy ? tsearch(copy, &traces->reported, by_text) : NULL;
@@ -94,7 +94,7 @@ void wmk_query_traces_end(struct wmk_query_traces *traces)
 
 /* ── open ────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Set the name of the trace and, if the trace has one process, this process. */
+/* Set the name of the trace; if all records of the trace are from one process, also set the name of the process. */
 static int name_trace(struct wmk_query_trace *trace)
 {
 	const struct wmk_ctf_class *class = trace->trace->class;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traces.h - the traces of a query, and the reports about them. A query may read its traces several times; each message
- * about damage or loss is reported once.
+ * traces.h - the traces of a query, and the reports about them. A query may read its traces several times, but reports
+ * each message about damage or loss once.
  */
 #ifndef WMK_ANALYZE_QUERY_TRACES_H
 #define WMK_ANALYZE_QUERY_TRACES_H
@@ -16,9 +16,12 @@ struct wmk_query_reports {
 	 * afterwards.
 	 */
 	void (*damage)(void *data, int err);
-	/* Reports input that is read although the specification forbids it. The cause chain describes the input. */
+	/*
+	 * Reports input that the reader accepts although the specification forbids the input. The cause chain describes
+	 * the input.
+	 */
 	void (*warning)(void *data, int err);
-	/* Reports losses during recording, in a line without '\n'. */
+	/* Reports records that were lost during recording, as one line without '\n'. */
 	void (*lost)(void *data, const char *words);
 	void *data;
 };
@@ -45,7 +48,10 @@ struct wmk_query_traces {
 	} *streams;                /* streams by number */
 	uint32_t n_streams;
 	int64_t from, to;          /* ns, steady time: the selected part */
-	/* Steady time of a record is between its real time minus `most_steps` and its real time minus `least_steps`. */
+	/*
+	 * The steady time of a record is at least its real time minus `most_steps`, and at most its real time minus
+	 * `least_steps`.
+	 */
 	int64_t least_steps, most_steps;
 	uint64_t damages;          /* number of different messages about damage */
 	struct wmk_read_repeats repeats;
@@ -55,29 +61,30 @@ struct wmk_query_traces {
 };
 
 /*
- * Open all traces at and below the paths. `begin` and `end` select a part, see read/parse_time.h; NULL: no limit.
- * -ENOENT: no trace. -EINVAL: no trace can be read, or a time is invalid. After an error, *traces can only be closed.
+ * Open all traces at and below the paths. `begin` and `end` select a part of the traces, in the forms of
+ * read/parse_time.h; NULL means no limit. -ENOENT: no trace. -EINVAL: no trace can be read, or a time is invalid. After
+ * an error, the only valid call for *traces is wmk_query_traces_close().
  */
 int wmk_query_traces_open(const char *const *paths, unsigned n_paths, const char *begin, const char *end,
 			  struct wmk_query_traces *traces);
 void wmk_query_traces_close(struct wmk_query_traces *traces);
 
-/* Open the streams of all traces at their beginning. `from` and `to` (ns, real time) limit the selected part. */
+/* Open the streams of all traces, each at its beginning. `from` and `to` (ns, real time) limit the selected part. */
 int wmk_query_traces_merge(struct wmk_query_traces *traces, int64_t from, int64_t to, struct wmk_read_merge **merge);
-/* The trace of the stream, and the number of the stream. */
+/* Return the trace that contains the stream, and set *number to the stream's number. */
 const struct wmk_query_trace *wmk_query_traces_of(struct wmk_query_traces *traces, const struct wmk_read_stream *stream,
 						  uint32_t *number);
-/* The name of a stream, which lives as long as the traces. "" if no memory is left. */
+/* Return the name of a stream. The name is valid as long as the traces are open. "" if no memory is left. */
 const char *wmk_query_traces_stream_name(struct wmk_query_traces *traces, const struct wmk_read_stream *stream,
 					 uint32_t number);
 /*
- * Report damage of a stream (NULL: of the trace). The calling thread's cause chain describes the damage, and is
- * cleared.
+ * Report damage in a stream (NULL: in the trace itself). The cause chain of the calling thread describes the damage;
+ * the function clears the chain.
  */
 void wmk_query_traces_damage(void *traces, const struct wmk_read_stream *stream, int err);
-/* After WMK_READ_PACKET: count the losses before the packet of stream `number`. */
+/* Call this after WMK_READ_PACKET, to count the losses before the current packet of the stream with this number. */
 void wmk_query_traces_losses(struct wmk_query_traces *traces, const struct wmk_read_stream *stream, uint32_t number);
-/* After the last row: report the number of repeated messages, and the losses. */
+/* Call this after the last row, to report the number of repeated messages, and the losses. */
 void wmk_query_traces_end(struct wmk_query_traces *traces);
 
 #endif

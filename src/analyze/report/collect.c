@@ -125,7 +125,7 @@ static int add_span(struct wmk_report *report, const struct wmk_query_row *row)
 	return wmk_report_timeline_add(&report->timeline, &report->timeline.spans, &interval);
 }
 
-/* Take over the rows that the module of the table `spans` has added. */
+/* Take the rows that the module of the table `spans` has added; the caller then owns the rows. */
 static int take_spans(struct wmk_report *report)
 {
 	struct wmk_query_rows *rows = report->spans;
@@ -227,7 +227,7 @@ static int add_to_stack(struct wmk_report *report, const struct wmk_record *reco
 	return wmk_read_stacks_record(&report->stacks, record->stream->record.event->class, &who, record->ns);
 }
 
-/* The trace has more than WMK_REPORT_RECORDS records: keep no record. */
+/* The trace has more than WMK_REPORT_RECORDS records, so discard the collected records. */
 static void reduce(struct wmk_report *report)
 {
 	report->is_whole = false;

@@ -55,10 +55,16 @@ struct wmk_report {
 	int err;                       /* last error of functions that return nothing */
 };
 
-/* Draw call stacks of records. Call this before the pipeline. `callstacks` must live as long as the analysis. */
+/*
+ * Draw call stacks of records. Call this before the pipeline. `callstacks` must stay valid as long as the analysis
+ * exists.
+ */
 void wmk_report_callstacks(struct wmk_report *report, struct wmk_read_callstacks *callstacks);
 
-/* The state of this module is a struct wmk_report. The module must follow `sched` in a list of modules. */
+/*
+ * The state of this module has the type struct wmk_report. In a list of modules, this module must follow the module
+ * `sched`.
+ */
 extern const struct wmk_analyze_module wmk_report_module;
 
 #endif

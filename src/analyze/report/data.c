@@ -2,8 +2,8 @@
 /*
  * data.c - the collected data of a report, as JSON (see data.h).
  *
- * Times are ns since the first record, so that they are exact in JavaScript, where numbers have 53 bits. A list is one
- * array, with a fixed number of values for each item.
+ * Times are in ns since the first record. Times relative to the first record are exact in JavaScript, where integers
+ * have 53 bits. Each list of items is one flat array, with a fixed number of values for each item.
  *
  *     grid      width and number of cells; records, lost (numbers), busy (ns of all CPUs): the sums of each cell
  *     tracks    4 values: kind (enum wmk_report_track_kind), id, pid, name
@@ -59,8 +59,8 @@ static void put_tracks(const struct wmk_report_timeline *timeline, FILE *out)
 }
 
 /*
- * Return the number of grid cells that the page joins to one cell in rows of left-out intervals. Joined cells limit the
- * size of the page if a trace has many threads.
+ * Return how many grid cells the page merges into one cell, in the rows that summarize left-out intervals. Merged cells
+ * limit the size of the page if a trace has many threads.
  */
 static unsigned joined(const struct wmk_report_timeline *timeline)
 {
@@ -155,8 +155,8 @@ static void put_records(const struct wmk_report *report, int64_t begin, FILE *ou
 /* ── stacks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * The time of a parent is at least the time of each child, and the index of a parent is smaller than the index of a
- * child. So parents precede their children.
+ * The time of a parent is greater than or equal to the time of each child, and a parent has a smaller index than its
+ * children. So parents precede their children.
  */
 static int by_time(const void *left, const void *right, void *data)
 {

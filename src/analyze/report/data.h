@@ -5,7 +5,7 @@
 
 #include "analyze/report/collect.h"
 
-/* Write one JSON object. Errors of writing are stored in `out` (ferror()). -ENOMEM with a cause chain. */
+/* Write one JSON object. Write errors are kept in the error flag of `out` (ferror()). -ENOMEM with a cause chain. */
 int wmk_report_data(const struct wmk_report *report, const struct wmk_result *result, FILE *out);
 /* Write the titles and columns of the tables of a result, as a JSON array. */
 void wmk_report_columns(const struct wmk_result *result, FILE *out);

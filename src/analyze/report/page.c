@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * page.c - write a report (see page.h). The template report.html has placeholders: a name between two '@'.
- */
+/* page.c - write a report (see page.h). The template report.html has placeholders: names between two '@' characters. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +20,16 @@
 
 #define ROWS_MAX 2000u                 /* rows of a table in the page */
 
-/* The modules of a summary, and the module of reports. */
+/* Modules that a summary and a report both use. */
 const struct wmk_analyze_module *const wmk_report_modules[] = {
 	&wmk_analyze_sched,  &wmk_analyze_spans, &wmk_analyze_syscalls, &wmk_analyze_io, &wmk_analyze_locks,
 	&wmk_analyze_events, &wmk_analyze_loss,  &wmk_report_module,    NULL
 };
 
 /*
- * Write JSON within a <script>, and escape three characters. '<' could begin the end of the element, or a comment.
- * U+2028 and U+2029 end lines in JavaScript. JSON has these characters only in strings, where escapes are allowed.
+ * Write JSON into a <script> element, with three characters escaped. '<' could begin the end of the element, or a
+ * comment. U+2028 and U+2029 are line ends in JavaScript. In JSON, these characters occur only in strings, where
+ * escapes are allowed.
  */
 static void put_safely(const char *json, size_t len, FILE *out)
 {

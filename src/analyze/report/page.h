@@ -11,12 +11,15 @@
 
 #include "analyze/report/collect.h"
 
-/* The modules of a report; NULL at the end. */
+/* The modules of a report; NULL marks the end of the list. */
 extern const struct wmk_analyze_module *const wmk_report_modules[];
 
-/* The state of the module of reports. */
+/* Return the state of the report module. */
 struct wmk_report *wmk_report_of(struct wmk_analysis *analysis);
-/* After the pipeline: reduce the result to a summary, and write the page. -ENOMEM; -errno: `out` cannot be written. */
+/*
+ * Call this after the pipeline has ended: reduce the result to a summary, and write the page. -ENOMEM; -errno: `out`
+ * cannot be written.
+ */
 int wmk_report_write(struct wmk_analysis *analysis, FILE *out);
 
 #endif

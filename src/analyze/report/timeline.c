@@ -74,13 +74,13 @@ static int leave_out(struct wmk_report_timeline *timeline, struct wmk_report_lis
 	return err < 0 ? err : add_rest(timeline, cpu, interval);
 }
 
-/* An interval without an end has no duration, and is kept. */
+/* An interval without an end has no duration, and is never left out. */
 static bool is_short(const struct wmk_report_list *list, const struct wmk_report_interval *interval)
 {
 	return interval->ns < list->least && !interval->has_no_end;
 }
 
-/* Leave out the shortest intervals. Stop when the list has at most half of its limit, or contains only long spans. */
+/* Leave out the shortest intervals. Stop when the list is at most half full, or contains only long spans. */
 static int reduce(struct wmk_report_timeline *timeline, struct wmk_report_list *list)
 {
 	const uint64_t length = (uint64_t)timeline->end - (uint64_t)timeline->grid.begin;

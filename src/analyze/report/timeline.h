@@ -2,10 +2,10 @@
 /*
  * timeline.h - the content of a timeline: tracks of threads and CPUs, with intervals (states, spans).
  *
- * While the report keeps all records, the timeline keeps all intervals. Once the trace exceeds WMK_REPORT_RECORDS
- * records, a full list leaves out its shortest intervals. The durations of left-out intervals are added to a row of the
- * grid, for each track and kind, so that sums stay exact. A span longer than 1/WMK_REPORT_DETAIL of the length of the
- * trace is always kept. One thread.
+ * As long as the report keeps all records, the timeline keeps all intervals. When the trace has more than
+ * WMK_REPORT_RECORDS records, a full list drops its shortest intervals. For each track and kind, a row of the grid gets
+ * the durations of dropped intervals, so that sums stay exact. A span longer than 1/WMK_REPORT_DETAIL of the length of
+ * the trace is always kept. One thread.
  */
 #ifndef WMK_ANALYZE_REPORT_TIMELINE_H
 #define WMK_ANALYZE_REPORT_TIMELINE_H

@@ -47,7 +47,10 @@ static void *serve(void *data)
 
 	wmk_viewer_serve(viewer->socket, viewer->server->root);
 	wmk_error_clear();
-	/* The peer receives the end of the stream now. The number of the descriptor stays in use until the join. */
+	/*
+	 * Shut the socket down, so that the peer receives the end of the stream immediately. The descriptor number
+	 * stays in use until the thread is joined.
+	 */
 	shutdown(viewer->socket, SHUT_RDWR);
 	pthread_mutex_lock(&viewer->server->lock);
 	viewer->has_ended = true;
@@ -62,7 +65,7 @@ static void join(struct live_viewer *viewer)
 	viewer->is_used = false;
 }
 
-/* A free entry for a viewer. NULL: connected viewers use all entries. */
+/* Return a free entry for a viewer. NULL means that connected viewers use all entries. */
 static struct live_viewer *find_place(struct wmk_lttng_live *server)
 {
 	for (unsigned i = 0; i < VIEWERS_MAX; i++) {

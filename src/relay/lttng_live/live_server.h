@@ -5,8 +5,8 @@
  *
  *     babeltrace2 --input-format=lttng-live net://localhost/host/HOST/SESSION
  *
- * One thread accepts connections, and each viewer has a thread, so that a slow viewer delays no other. The protocol has
- * no authentication: listen only on loopback addresses.
+ * One thread accepts connections. Each viewer has its own thread, so that a slow viewer does not delay the other
+ * viewers. The protocol has no authentication, so the server listens only on loopback addresses.
  */
 #ifndef WMK_RELAY_LIVE_SERVER_H
 #define WMK_RELAY_LIVE_SERVER_H
@@ -22,7 +22,7 @@ struct wmk_lttng_live;
  * cause chain.
  */
 int wmk_lttng_live_open(const char *root, uint16_t port, struct wmk_lttng_live **server);
-/* The port on which the server listens. */
+/* Return the port on which the server listens. */
 uint16_t wmk_lttng_live_port(const struct wmk_lttng_live *server);
 /* Close all connections and join all threads. NULL does nothing. */
 void wmk_lttng_live_close(struct wmk_lttng_live *server);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_wire.h - numbers and sizes of the LTTng-live protocol 2.4, as babeltrace2 defines them (its file
- * src/plugins/ctf/lttng-live/lttng-viewer-abi.h, MIT). All integers are big-endian, structures have no padding.
+ * src/plugins/ctf/lttng-live/lttng-viewer-abi.h, MIT). All integers are big-endian, and structures have no padding.
  *
  *     request: u64 size, u32 command, u32 version, body of `size` bytes          answer: without a header
  */

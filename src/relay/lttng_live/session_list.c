@@ -8,7 +8,7 @@
 #include "relay/lttng_live/session_list.h"
 #include "store/store.h"
 
-/* The id of a session is the same for all viewers and in all answers. */
+/* The id of a session is the same for all viewers and in all replies. */
 static uint64_t session_number(const struct stat *st)
 {
 	const uint64_t numbers[2] = { st->st_dev, st->st_ino };

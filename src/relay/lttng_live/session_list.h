@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* `id` identifies the session in all answers to all viewers. `directory` is closed when `one` returns. */
+/* `id` identifies the session in all replies to all viewers. The caller closes `directory` after `one` has returned. */
 typedef int wmk_session_visitor(void *data, uint64_t id, int directory, const char *host, const char *name);
 /* Call `one` for each session, until `one` returns a value other than 0. Returns this value, or 0. */
 int wmk_sessions_each(int root, wmk_session_visitor *one, void *data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * viewer.c - the requests of the LTTng-live protocol; viewer.h describes the only function. A flag for new streams or
- * metadata has an effect only in the answer with a packet.
+ * viewer.c - the requests of the LTTng-live protocol; viewer.h describes the only function. A viewer evaluates the
+ * flags for new streams and new metadata only in a reply that contains a packet.
  */
 #include <endian.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ static void put64(struct viewer *viewer, uint64_t value)
 		wmk_put64(room, htobe64(value));
 }
 
-/* Append a text to a field of `size` bytes, and NUL bytes up to its end. */
+/* Copy a text into a field of `size` bytes, and fill the rest of the field with NUL bytes. */
 static void put_text(struct viewer *viewer, const char *text, size_t size)
 {
 	uint8_t *room = answer_room(viewer, size);
@@ -127,7 +127,7 @@ static int send_answer(const struct viewer *viewer)
 
 /* ── sessions ────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Finds a session by its id. */
+/* Find a session by its id. */
 struct session_place {
 	uint64_t id;
 	int directory;             /* -1: not found */
@@ -169,7 +169,7 @@ static int take_session(void *data, uint64_t id, int directory, const char *host
 
 /* ── streams ─────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Forget a trace after the viewer has received the end of all its streams. */
+/* Remove a trace from the list after the viewer has received the end of all streams of the trace. */
 static void renew_trace(struct viewer_session *session, struct viewer_trace *trace)
 {
 	for (const struct viewer_stream *stream = trace->streams; stream; stream = stream->next)
@@ -190,7 +190,10 @@ static void put_stream(struct viewer *viewer, const struct viewer_trace *trace, 
 	put_text(viewer, stream ? stream->name : "metadata", LIVE_NAME);
 }
 
-/* Append all streams that are not announced. Returns the number of appended streams, including metadata streams. */
+/*
+ * Append all streams that have not been announced to the viewer. Returns the number of appended streams, including
+ * metadata streams.
+ */
 static uint32_t put_new_streams(struct viewer *viewer)
 {
 	struct viewer_session *session = &viewer->session;
@@ -307,7 +310,7 @@ static void put_packet_index(struct viewer *viewer, struct viewer_stream *stream
 	put_index(viewer, stream, entry, LIVE_INDEX_OK, flags);
 }
 
-/* The header of the empty packet is the header of the first packet, with other times and without content. */
+/* The header of the empty packet is a copy of the first packet's header, with other times and without content. */
 static bool make_empty_packet(const struct viewer_stream *stream, uint8_t header[WMK_CTF_PACKET_ROOM])
 {
 	struct wmk_ctf_packet packet;
@@ -334,7 +337,7 @@ static struct wmk_read_index_entry empty_entry(const struct viewer_stream *strea
 	};
 }
 
-/* The answer if no packet of the stream can be given now. */
+/* Write the reply for the case that no packet of the stream can be sent now. */
 static void put_waiting(struct viewer *viewer, struct viewer_stream *stream, bool has_packet, bool was_complete)
 {
 	/* babeltrace2 warns if two streams have the same time, so each stream gets a different time. */
@@ -389,8 +392,8 @@ static void next_index(struct viewer *viewer, const uint8_t *body)
 }
 
 /*
- * Replace the packet's begin time by the begin time that the index gave to the viewer. `bytes` has `len` bytes of the
- * stream, from position `offset` on.
+ * Replace the begin time in the packet header by the begin time that the viewer received with the index. `bytes` holds
+ * `len` bytes of the stream; `offset` is the position of the first byte in the stream.
  */
 static void put_begin(const struct viewer_stream *stream, uint64_t offset, uint8_t *bytes, size_t len)
 {

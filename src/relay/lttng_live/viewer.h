@@ -6,9 +6,10 @@
 #define WMK_RELAY_VIEWER_H
 
 /*
- * Carry out the requests of a viewer until it closes the connection or violates the protocol. `root` is the directory
- * with HOST/SESSION. Blocks; to end it from another thread, shut the socket down. 0: the viewer has closed the
- * connection; -errno with a cause chain. The caller closes both descriptors.
+ * Handle the requests of a viewer until the viewer closes the connection or violates the protocol. `root` is the
+ * directory that contains the directories HOST/SESSION. The function blocks; shut the socket down to end the function
+ * from another thread. 0: the viewer has closed the connection; -errno with a cause chain. The caller closes both
+ * descriptors.
  */
 int wmk_viewer_serve(int socket, int root);
 

@@ -18,12 +18,12 @@
 #define TSDL_HEAD 37u
 #define METADATA_MAX (64u << 20)   /* maximum size of one answer; the size of a packet in bits has 32 bits */
 
-/* Offsets in the header of a TSDL packet. */
+/* The offsets of fields in the header of a TSDL packet. */
 enum tsdl_at { AT_MAGIC = 0, AT_UUID = 4, AT_CONTENT = 24, AT_SIZE = 28, AT_MAJOR = 35, AT_MINOR = 36 };
 
 /*
- * Skip a quoted text or a comment that begins at text[i]. Returns the position after the quoted text or comment.
- * Returns `i` if text[i] begins no quoted text and no comment.
+ * Skip a string literal or a comment that begins at text[i]. Returns the position after the string literal or comment.
+ * Returns `i` if neither a string literal nor a comment begins at text[i].
  */
 static size_t skip_quoted(const char *text, size_t i, size_t len)
 {
@@ -43,7 +43,7 @@ static size_t skip_quoted(const char *text, size_t i, size_t len)
 	return (size_t)(end - text) + (text[i + 1] == '*' ? 2 : 1);
 }
 
-/* The length of the whole declarations at the beginning of the text. */
+/* Return the length of the complete declarations at the beginning of the text. */
 static size_t whole_declarations(const char *text, size_t len)
 {
 	size_t whole = 0, i = 0;
@@ -67,7 +67,10 @@ static size_t whole_declarations(const char *text, size_t len)
 	return whole;
 }
 
-/* Open the metadata again if the writer has replaced the file, as it does at the beginning of a chunk. */
+/*
+ * If the writer has replaced the metadata file, open the new file. The writer replaces the file at the start of each
+ * chunk.
+ */
 static int open_current(struct viewer_trace *trace, struct stat *st)
 {
 	int fd;
@@ -84,7 +87,10 @@ static int open_current(struct viewer_trace *trace, struct stat *st)
 	return fstat(fd, st);
 }
 
-/* Read all bytes that the viewer does not have, into memory from malloc(). NULL: no new bytes, or an error. */
+/*
+ * Read all metadata bytes that the viewer has not received into a buffer, allocated with malloc(). NULL means that
+ * there are no new bytes, or that an error occurred.
+ */
 static char *read_rest(struct viewer_trace *trace, size_t *len)
 {
 	struct stat st;
@@ -116,7 +122,7 @@ bool wmk_viewer_metadata_has_grown(struct viewer_trace *trace)
 	return len > 0;
 }
 
-/* Packets have the UUID of their trace, or zeros if the trace has no UUID yet. */
+/* The UUID of a metadata packet is the UUID of the trace, or zero if the trace has no UUID yet. */
 static void trace_uuid(const struct viewer_trace *trace, uint8_t uuid[16])
 {
 	memset(uuid, 0, 16);
@@ -125,7 +131,10 @@ static void trace_uuid(const struct viewer_trace *trace, uint8_t uuid[16])
 			return;
 }
 
-/* Find the lines of the clock's offset, as ctf/metadata.c writes them. False: the text does not have these lines. */
+/*
+ * Find the lines that contain the clock offset, in the form that ctf/metadata.c writes. Returns false if the text does
+ * not contain the lines of the clock offset.
+ */
 static bool find_offset(const char *text, size_t len, size_t *begin, size_t *end)
 {
 	const char *from = memmem(text, len, "\toffset_s = ", strlen("\toffset_s = ")), *to;
@@ -139,9 +148,9 @@ static bool find_offset(const char *text, size_t len, size_t *begin, size_t *end
 }
 
 /*
- * Each chunk of a session has its own measurement of the clock offset. babeltrace2 fails if times decrease. So all
- * traces that the viewer receives have one clock offset: the offset of the first trace. The function replaces the text
- * if the clock offset in the text differs.
+ * Each chunk of a session has its own measurement of the clock offset. babeltrace2 fails if times decrease. To avoid
+ * decreasing times, all traces that the viewer receives get the clock offset of the first trace. If the text contains
+ * another clock offset, the function replaces the text.
  */
 static int use_first_offset(struct viewer_session *session, char **text, size_t *len)
 {

@@ -25,7 +25,10 @@
 #define NEXT_WRITER_NS 5000000000u
 /* maximum time from the creation of a trace to its writer's lock, and from the end of a chunk to the next chunk */
 #define SUCCESSOR_NS 1000000000u
-/* After this time, a trace without low-water time (for example one with a clock plug-in) no longer delays packets. */
+/*
+ * The maximum time for which a trace without a low-water time delays packets. For example, a trace with a clock plug-in
+ * has no low-water time.
+ */
 #define WATER_NS 1000000000u
 
 void wmk_viewer_session_init(struct viewer_session *session, int directory, bool is_from_now)
@@ -73,7 +76,7 @@ void wmk_viewer_session_close(struct viewer_session *session)
 	close(session->directory);
 }
 
-/* Take ownership of the descriptor of a directory with a trace. */
+/* Take ownership of the descriptor of a trace directory. */
 static void trace_add(struct viewer_session *session, int directory, const struct stat *st, const char *path)
 {
 	struct viewer_trace *trace = calloc(1, sizeof(*trace));
@@ -99,7 +102,7 @@ static void trace_add(struct viewer_session *session, int directory, const struc
 
 /* ── streams of a trace ──────────────────────────────────────────────────────────────────────────────── */
 
-/* The header of the first packet has the number of the stream class. */
+/* The number of the stream class is in the header of the first packet. */
 static bool read_class(struct viewer_stream *stream)
 {
 	uint8_t header[WMK_CTF_PACKET_ROOM];
@@ -125,7 +128,7 @@ static void stream_add(struct viewer_session *session, struct viewer_trace *trac
 	if (stream->data < 0 || !stream->name ||
 	    wmk_read_index_open(&stream->index, trace->directory, name) < 0 || stream->index.fd < 0 ||
 	    !wmk_read_index_count(&stream->index) || !read_class(stream)) {
-		/* The stream may not be complete yet: the next scan tries again. */
+		/* The stream may still be incomplete, so the next scan tries again. */
 		wmk_error_clear();
 		stream_close(stream);
 		return;
@@ -142,7 +145,10 @@ static void stream_add(struct viewer_session *session, struct viewer_trace *trac
 	trace->streams = stream;
 }
 
-/* True if the file is known. A known stream gets no more data if its name now belongs to another file. */
+/*
+ * True if the file is already known as a stream. If the name of a known stream now belongs to another file, the known
+ * stream gets no more data.
+ */
 static bool is_known(struct viewer_trace *trace, const char *name, uint64_t number)
 {
 	bool is = false;
@@ -156,7 +162,7 @@ static bool is_known(struct viewer_trace *trace, const char *name, uint64_t numb
 	return is;
 }
 
-/* State of a walk over the files of a session. */
+/* The state of a search through the files of a session. */
 struct viewer_walk {
 	struct viewer_session *session;
 	struct viewer_trace *trace;      /* of find_streams() */
@@ -199,7 +205,10 @@ static struct viewer_trace *find_trace(const struct viewer_session *session, con
 
 static void find_traces(struct viewer_session *session, int directory, const char *path, unsigned depth);
 
-/* A directory below the session: a trace, or a directory with traces. Takes ownership of the descriptor. */
+/*
+ * A directory below the session directory: either a trace, or a directory that contains traces. Takes ownership of the
+ * descriptor.
+ */
 static void visit(struct viewer_session *session, int directory, const char *path, unsigned depth)
 {
 	struct viewer_trace *known;
@@ -257,7 +266,7 @@ static bool is_complete(struct viewer_trace *trace, uint64_t now)
 	       faccessat(trace->directory, WMK_STORE_LIVE, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-/* A trace is complete if a rotation has moved it, or if its writer has ended in order or crashed. */
+/* A trace is complete if a rotation has moved it, or if its writer has finished the trace or has crashed. */
 static void update_complete(struct viewer_trace *trace, uint64_t now)
 {
 	if (trace->is_complete || !is_complete(trace, now))
@@ -281,7 +290,7 @@ static bool may_continue(const struct viewer_session *session, const struct view
 	return true;
 }
 
-/* The smallest low-water time of the traces that the last scan has found. */
+/* Return the smallest low-water time of the traces that the last scan has found. */
 static uint64_t session_water(const struct viewer_session *session, uint64_t now)
 {
 	uint64_t water = UINT64_MAX;
@@ -289,7 +298,7 @@ static uint64_t session_water(const struct viewer_session *session, uint64_t now
 	for (struct viewer_trace *trace = session->traces; trace; trace = trace->next) {
 		if (!may_continue(session, trace, now))
 			continue;
-		/* The writer may create `.live` after the trace was found. */
+		/* The writer may create `.live` only after the scan has found the trace. */
 		if (trace->live < 0 && !trace->is_complete)
 			trace->live = wmk_store_follow(trace->directory);
 		wmk_store_followed_to(trace->live, &trace->water);
@@ -299,7 +308,7 @@ static uint64_t session_water(const struct viewer_session *session, uint64_t now
 	return water;
 }
 
-/* True if the current scan has found a new trace that gets more data. */
+/* True if the current scan has found a new trace to which data is still added. */
 static bool has_new_trace(const struct viewer_session *session, const struct viewer_trace *before)
 {
 	for (const struct viewer_trace *trace = session->traces; trace != before; trace = trace->next)
@@ -309,8 +318,9 @@ static bool has_new_trace(const struct viewer_session *session, const struct vie
 }
 
 /*
- * Read the low-water time first, then find the files. So each record up to this time is in a file that the scan finds.
- * A stream that the last scan did not find has no record before the low-water time of that scan.
+ * The function reads the low-water time first, and then finds the files. Because the low-water time is read first, each
+ * record up to this time is in a file that the scan finds. A stream that the last scan did not find has no records
+ * before the low-water time of that scan.
  */
 void wmk_viewer_session_scan(struct viewer_session *session)
 {

@@ -6,10 +6,10 @@
  *     files of the session ──wmk_viewer_session_scan()──► traces, streams ──announce──► the viewer
  *                                                             └─ next packet, its bytes, metadata ──► the viewer
  *
- * babeltrace2 merges streams by time, and fails if a new stream has an earlier record than those already merged. So
- * the viewer only gets packets that end at or before the low-water time of all traces (store/followed.h). All records
- * before this time are in files, and the next scan finds these files. A stream is announced when it has a packet,
- * because its metadata is complete then.
+ * babeltrace2 merges streams by time, and fails if a new stream has an earlier record than those already merged. The
+ * viewer therefore gets a packet only if the packet ends at or before the low-water time of all traces
+ * (store/followed.h). All records before this low-water time are in files, and the next scan finds these files. A
+ * stream is announced only after it has a packet, because the metadata for the stream is complete at that time.
  * One thread.
  */
 #ifndef WMK_RELAY_VIEWER_SESSION_H
@@ -35,7 +35,7 @@ struct viewer_stream {
 	uint64_t n_given;          /* packets that were given, or skipped when the viewer attached */
 	/*
 	 * The latest time of this stream that the viewer has received: the end of a packet, or a low-water time. The
-	 * next packet has no record before this time, although its header may have an earlier begin.
+	 * next packet has no records before the time `given`, although its header may contain an earlier begin time.
 	 */
 	uint64_t given;
 	/* the last packet that was given, with its begin as it was given */
@@ -77,26 +77,26 @@ struct viewer_session {
 	char *clock_offset;
 };
 
-/* `directory` is open for reading. The session takes ownership of `directory`. */
+/* `directory` is open for reading. The session takes ownership of the descriptor `directory`. */
 void wmk_viewer_session_init(struct viewer_session *session, int directory, bool is_from_now);
 void wmk_viewer_session_close(struct viewer_session *session);
-/* Find new traces and streams, and traces that have ended. Does nothing within 20 ms after the last scan. */
+/* Find new traces, new streams, and traces that have ended. Does nothing if the last scan was less than 20 ms ago. */
 void wmk_viewer_session_scan(struct viewer_session *session);
-/* Return true if a stream has a packet and is not announced. */
+/* Return true if a stream has a packet but was not announced to the viewer. */
 bool wmk_viewer_session_has_new(const struct viewer_session *session);
-/* Return true if at least one trace was found, and all traces that were found have ended. */
+/* Return true if at least one trace was found, and all traces have ended. */
 bool wmk_viewer_session_is_over(const struct viewer_session *session);
 /* NULL: no such stream. */
 struct viewer_stream *wmk_viewer_session_stream(const struct viewer_session *session, uint64_t id);
 struct viewer_trace *wmk_viewer_session_metadata(const struct viewer_session *session, uint64_t id);
 
 /*
- * The part of the metadata that the viewer does not have, in complete declarations, as one TSDL packet (CTF 1.8.3,
- * section 7.1) from malloc(). 1; 0: no new metadata; -errno.
+ * Return the metadata that the viewer has not received, in complete declarations, as one TSDL packet (CTF 1.8.3,
+ * section 7.1). The packet is allocated with malloc(). 1; 0: no new metadata; -errno.
  */
 int wmk_viewer_metadata_packet(struct viewer_session *session, struct viewer_trace *trace, uint8_t **packet,
 			       size_t *size);
-/* Return true if wmk_viewer_metadata_packet() would return 1. */
+/* Return true if a call of wmk_viewer_metadata_packet() would return 1. */
 bool wmk_viewer_metadata_has_grown(struct viewer_trace *trace);
 
 #endif
