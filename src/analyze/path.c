@@ -258,8 +258,8 @@ static int result(void *state, struct wmk_result *result)
 		all_unknown += unknown;
 	}
 	if (all_unknown)
-		wmk_result_note(result, "parts of the paths are unknown: records were lost, are older than the last %u "
-					"state changes of all threads, or a thread has no earlier records",
+		wmk_result_note(result, "parts of the paths are unknown: records were lost, only the last %u state "
+					"changes of all threads are kept, or a thread has no earlier records",
 				WMK_HISTORY_STATES);
 	return err;
 }

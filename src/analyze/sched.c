@@ -222,7 +222,7 @@ static void add_pairs(const struct sched *sched, struct wmk_result *result)
 		wmk_cell_quantiles(&row[PAIR_MEDIAN], &pair->latency);
 	}
 	if (sched->n_other)
-		wmk_result_note(result, "%u pairs of threads are listed; %lu wake-ups of other pairs are not",
+		wmk_result_note(result, "%u pairs of threads are listed; %lu wake-ups of other pairs are not listed",
 				PAIRS_MAX, (unsigned long)sched->n_other);
 }
 

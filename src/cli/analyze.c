@@ -128,15 +128,15 @@ static int run_analyze(void *data, char **rest, int n_rest)
 	if (args->folded && (args->csv || args->which.common.json || args->diff))
 		return wmk_error(-EINVAL, "--folded excludes --csv, --json and --diff");
 	if (args->symbols && (modules[0] != &wmk_analyze_locks || args->diff))
-		return wmk_error(-EINVAL, "--symbols is an option of the analysis locks, without --diff: "
+		return wmk_error(-EINVAL, "--symbols is an option of `analyze locks`, without --diff: "
 					  "`waymark analyze locks --symbols TRACE`");
 	if ((args->span || args->slowest || args->folded) && modules[0] != &wmk_analyze_path)
-		return wmk_error(-EINVAL, "--span, --slowest and --folded are options of the analysis path: "
+		return wmk_error(-EINVAL, "--span, --slowest and --folded are options of `analyze path`: "
 					  "`waymark analyze path --span=NAME TRACE`");
 	if ((args->from || args->to) && modules[0] != &wmk_analyze_path && modules[0] != &wmk_analyze_spans)
-		return wmk_error(-EINVAL, "--from and --to are options of the analyses spans and path");
+		return wmk_error(-EINVAL, "--from and --to are options of `analyze spans` and `analyze path`");
 	if (args->event && modules[0] != &wmk_analyze_fields)
-		return wmk_error(-EINVAL, "--event is an option of the analysis fields");
+		return wmk_error(-EINVAL, "--event is an option of `analyze fields`");
 	if (!args->from != !args->to)
 		return wmk_error(-EINVAL, "--from and --to must be given together");
 	if (n_rest == n_names)

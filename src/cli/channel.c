@@ -69,7 +69,7 @@ static int set_reclaim(const struct wmk_cli_option *option, void *at, const char
 	else if (strcmp(value, "consumed") == 0)
 		us = RECLAIM_CONSUMED_US;
 	else if ((err = wmk_cli_microseconds(value + skip, INT64_MAX, &us)) == 0 && us < RECLAIM_MIN_US)
-		err = wmk_error(-EINVAL, "%s is too short: the idle time of buffers is at least 1ms", value);
+		err = wmk_error(-EINVAL, "%s is too short: the minimum idle time of buffers is 1ms", value);
 	if (err == 0)
 		*(int64_t *)at = (int64_t)us;
 	return err;
@@ -87,7 +87,8 @@ int wmk_channel_check(const struct wmk_channel_args *args)
 		return wmk_error(-EINVAL, "--discard and --overwrite exclude each other");
 	if ((args->buffers_uid || args->ownership == OWNED_BY_USER) &&
 	    (args->buffers_pid || args->ownership == OWNED_BY_PROCESS))
-		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid exclude each other, as do user and process");
+		return wmk_error(-EINVAL, "--buffers-uid and --buffers-pid exclude each other (--buffer-ownership is "
+				 "another form of them)");
 	if (args->wake == WAKE_WRITER && args->read_us)
 		return wmk_error(-EINVAL, "--wake=writer and --read-timer exclude each other");
 	if (args->overwrite && args->blocking_us)
@@ -256,7 +257,7 @@ static const struct wmk_cli_option enable_options[] = {
 	  "With --discard: the maximum time, in milliseconds, from a record to the trace; 0: records are written when "
 	  "their sub-buffer is full. The default is 1000.",
 	  .store = set_flush_interval, WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
-	{ 0, "switch-timer", "USEC", "As --flush-interval, in microseconds. LTTng's spelling.",
+	{ 0, "switch-timer", "USEC", "Like --flush-interval, but in microseconds (LTTng's form).",
 	  .store = set_switch_timer, WMK_CLI_AT(int64_t, struct wmk_channel_args, flush_us) },
 	{ 0, "subbuf-size", "SIZE",
 	  "The size of a sub-buffer in bytes, with k, M or G; rounded up to a power of two. The default is 1M.",
@@ -267,7 +268,7 @@ static const struct wmk_cli_option enable_options[] = {
 	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_uid) },
 	{ 0, "buffers-pid", NULL, "Each process has its own buffers and trace.",
 	  WMK_CLI_FLAG(struct wmk_channel_args, buffers_pid) },
-	{ 0, "buffer-ownership", "OWNER", "user: as --buffers-uid; process: as --buffers-pid. LTTng's spelling.",
+	{ 0, "buffer-ownership", "OWNER", "user: same as --buffers-uid; process: same as --buffers-pid (LTTng's form).",
 	  WMK_CLI_CHOICE(struct wmk_channel_args, ownership, "user process",
 			 "unknown owner '@': the owners are user and process"), .min = OWNED_BY_USER },
 	{ 0, "buffer-allocation", "HOW",

@@ -75,7 +75,7 @@ static int run_import(const struct convert_args *args, char **rest, int n_rest)
 {
 	if (args->to && args->form != &wmk_read_ctf18)
 		return wmk_error(-EINVAL,
-				 "--from makes a trace of a log: use --to ctf, then convert the trace");
+				 "--from converts a log only to a trace: use --to ctf, then convert the trace");
 	if (!args->output)
 		return wmk_error(-EINVAL, "no output given: give -o DIR, a directory that does not exist or is empty");
 	if (!n_rest)

@@ -349,7 +349,7 @@ static int run(void *data, char **rest, int n_rest)
 		return wmk_error(-EINVAL, "--install and --remove exclude each other: give one of them");
 	if (args->install || args->remove) {
 		if (n_rest)
-			return wmk_error(-EINVAL, "unexpected argument: --install and --remove take none");
+			return wmk_error(-EINVAL, "unexpected argument: --install and --remove take no argument");
 		return (args->install ? install : restore)(core_pattern, kept) < 0 ? wmk_cli_failed() : 0;
 	}
 	if (n_rest != (int)WMK_CORE_VALUES)

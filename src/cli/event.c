@@ -308,15 +308,15 @@ static const struct wmk_cli_option enable_options[] = {
 	  "With --kernel: create the event at SYMBOL, SYMBOL+OFFSET or ADDRESS of the kernel, with the fields in "
 	  "parentheses: 'do_sys_openat2(dfd, filename:string)'.",
 	  .store = set_place, .max = WAYMARK_CTL_PROBE },
-	{ 0, "probe-return", "PLACE", "As --probe, at the return of that function.", .store = set_place,
+	{ 0, "probe-return", "PLACE", "Like --probe, but at the return of the function.", .store = set_place,
 	  .max = WAYMARK_CTL_PROBE_RETURN },
-	{ 0, "function", "PLACE", "As --probe, at both entry and return: creates EVENT_entry and EVENT_exit.",
+	{ 0, "function", "PLACE", "Like --probe, but at both entry and return: creates EVENT_entry and EVENT_exit.",
 	  .store = set_place, .max = WAYMARK_CTL_FUNCTION },
 	{ 0, "userspace-probe", "PLACE",
 	  "With --kernel: create the event in a program or library, at PATH:SYMBOL, elf:PATH:SYMBOL or "
 	  "sdt:PATH:PROVIDER:NAME (an SDT probe with its arguments).",
 	  .store = set_program_place, .max = WAYMARK_CTL_USER_PROBE },
-	{ 0, "userspace-probe-return", "PLACE", "As --userspace-probe, at the return of that function.",
+	{ 0, "userspace-probe-return", "PLACE", "Like --userspace-probe, but at the return of the function.",
 	  .store = set_program_place, .max = WAYMARK_CTL_USER_PROBE_RETURN },
 	{ 'x', "exclude", "PATTERN",
 	  "Exclude these events. Several patterns are separated by commas or given in several options.",
@@ -326,8 +326,8 @@ static const struct wmk_cli_option enable_options[] = {
 	  .store = set_loglevel },
 	{ 'f', "filter", "EXPR",
 	  "Only records for which EXPR, a C-like expression over their fields, is true: 'amount > 100 && name == "
-	  "\"bo*\"'. Events without a field of EXPR are not recorded. The application evaluates it before it records "
-	  "(the kernel and the consumer daemon do so for kernel events). waymark-filter(7) describes the language.",
+	  "\"bo*\"'. Events that lack a field of EXPR are not recorded. The application evaluates EXPR before it "
+	  "records (kernel events: the kernel and the consumer daemon). waymark-filter(7) describes the language.",
 	  WMK_CLI_NOT_EMPTY(struct wmk_event_args, filter, "the filter is empty") },
 	{ 0, "loglevel-only", "LEVEL", "Only events of exactly this level.", .store = set_loglevel_only },
 	WMK_CLI_OPTION_JSON,

@@ -69,7 +69,7 @@ static const struct wmk_cli_option options[] = {
 	  WMK_CLI_FLAG(struct reclaim_args, all) },
 	{ 0, "older-than", "USEC",
 	  "Only buffers that had no record for this time, in microseconds or with ms, s, m, h. The default is 0: each "
-	  "buffer with all complete sub-buffers in the trace.",
+	  "buffer, once all its complete sub-buffers are in the trace.",
 	  WMK_CLI_MICROSECONDS(struct reclaim_args, idle_us, 0, TIME_MAX_US) },
 	WMK_CLI_OPTION_USERSPACE("Use the user domain: applications. This is the default, and the only domain."),
 	WMK_CLI_OPTION_JSON,

@@ -162,7 +162,7 @@ static const struct wmk_cli_option record_options[] = {
 	  WMK_CLI_FLAG(struct wmk_record_args, program_only) },
 	{ 'f', "filter", "EXPR",
 	  "Only records for which EXPR, a C-like expression over their fields, is true: 'amount > 100 && name == "
-	  "\"bo*\"'. An event without a field of EXPR is not recorded. waymark-filter(7) describes the language.",
+	  "\"bo*\"'. An event that lacks a field of EXPR is not recorded. waymark-filter(7) describes the language.",
 	  .store = set_filter, WMK_CLI_AT(const char *, struct wmk_record_args, filter) },
 	{ 0, "kallsyms", NULL,
 	  "With --kernel: save the addresses of kernel functions in DIR/kallsyms, for `waymark view --symbols` (5 "
@@ -474,8 +474,8 @@ static const char *const details[] = {
 	"are not recorded after COMMAND has ended. Warnings name applications that could not be followed, for example "
 	"set-id ones or those with another environment. With a session daemon, recording does not depend on the "
 	"environment; root's session daemon also records set-id applications.",
-	"With --snapshot-on, the command is a flight recorder: the buffers keep the newest records, and nothing is "
-	"written but snapshots, each a trace named REASON-DATE-NUMBER in the trace directory. USR2 and loss record at "
+	"With --snapshot-on, the command is a flight recorder: the buffers keep the newest records, and only "
+	"snapshots are written, each a trace named REASON-DATE-NUMBER in the trace directory. USR2 and loss record at "
 	"most one snapshot per 10 seconds. The environment of the trace has the reason, the program and its process. "
 	"A session daemon is started if none runs.",
 	"WAYMARK_CLOCK_PLUGIN names a library that provides the clock of the records. The command then does not use a "

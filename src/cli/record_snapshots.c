@@ -168,7 +168,7 @@ void wmk_record_snapshots_print(const struct wmk_record_snapshots *snapshots, co
 		wmk_cli_note("%s was killed by signal %d (%s)", result->program, WTERMSIG(status),
 			     strsignal(WTERMSIG(status)));
 	if (snapshots->refused)
-		wmk_cli_note("%u more snapshot%s within 10 s of the previous snapshot and not recorded",
+		wmk_cli_note("%u more snapshot%s within 10 s of the previous snapshot, and not recorded",
 			     snapshots->refused,
 			     snapshots->refused == 1 ? " was requested" : "s were requested");
 	if (!snapshots->n)

@@ -111,7 +111,7 @@ static int trace_open(void *data, const struct wmk_trace_info *info, void **trac
 		return err;
 	}
 	if (info->uid != getuid() || rec->traced)
-		return wmk_error(-EPERM, "cannot record user %u without a session daemon: user %u is recorded",
+		return wmk_error(-EPERM, "cannot record user %u without a session daemon: only user %u can be recorded",
 				 (unsigned)info->uid, (unsigned)getuid());
 	memcpy(rec->uuid, info->uuid, sizeof(rec->uuid));
 	rec->traced = true;

@@ -82,7 +82,7 @@ static int run_disable(void *data, char **rest, int n_rest)
 }
 
 static const char *const enable_details[] = {
-	"The session daemon then rotates the session by itself, as `waymark rotate` does, while the session is "
+	"The session daemon rotates the session by this schedule, as `waymark rotate` does, while the session is "
 	"active. With --timer and --size, it rotates when the first of the two limits is reached. Options that are "
 	"not given keep their setting. `waymark list` shows all of them, and `waymark save` saves them.",
 	"With --retain-size, --retain-age or --retain-count, the oldest closed chunks are deleted after each "

@@ -175,7 +175,7 @@ static int run_load(void *data, char **rest, int n_rest)
 		err = wmk_daemon_did(&daemon, waymark_ctl_load(daemon.ctl, &options, &daemon.result));
 	if (err == -EEXIST)
 		wmk_error_add(err,
-			      "the session exists: --force replaces it, --override-name loads it under another name");
+			      "the session exists: use --force to replace it, or --override-name to use another name");
 	if (err == -EBUSY)
 		wmk_error_add(err, "two traces cannot share a directory: use --override-output or --default-output");
 	session = err == 0 ? wmk_daemon_session(&daemon) : NULL;

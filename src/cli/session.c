@@ -225,8 +225,8 @@ static const struct wmk_cli_option create_options[] = {
 	  .store = set_max_size, WMK_CLI_AT(uint64_t, struct wmk_session_args, max_size) },
 	{ 0, "snapshot", NULL, "Keep the newest records in the buffers, and write nothing until `waymark snapshot "
 	  "record`.", WMK_CLI_FLAG(struct wmk_session_args, snapshot) },
-	{ 0, "no-output", NULL, "As --snapshot, without a directory for snapshots: give it to `waymark snapshot "
-	  "record DIR`, or set it with `waymark snapshot add-output`.",
+	{ 0, "no-output", NULL, "Like --snapshot, but without a directory for snapshots: give one to `waymark "
+	  "snapshot record DIR`, or set one with `waymark snapshot add-output`.",
 	  WMK_CLI_FLAG(struct wmk_session_args, no_output) },
 	{ 0, "compress", NULL, "Compress the chunks that `waymark rotate` closes.",
 	  WMK_CLI_FLAG(struct wmk_session_args, compress) },

@@ -114,7 +114,7 @@ static const char *const details[] = {
 	"session that was created with --snapshot, else the user channels that were created with --overwrite. The "
 	"records of kernel channels are taken out of the buffers of the kernel, so the next snapshot begins where "
 	"this one ends. `waymark view` then shows the snapshot.",
-	"The snapshot is a directory NAME-DATE-NUMBER in PATH. Its name is `snapshot` by default. The default of PATH "
+	"The snapshot is a directory NAME-DATE-NUMBER in PATH. The default of NAME is `snapshot`. The default of PATH "
 	"is the snapshot output of the session. A session that was created with --snapshot has an output, its own "
 	"directory. Each stream is complete from its first record on; the number of older records that had been "
 	"overwritten is in the environment of the trace, as snapshot_overwritten.",

@@ -85,7 +85,7 @@ static const struct wmk_cli_option strace_options[] = {
 	  "Print only a table at the end: for each call the number of calls and errors, and the time from entry to "
 	  "exit.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, is_summary) },
-	{ 'C', "summary", NULL, "Print the calls, and that table at the end.",
+	{ 'C', "summary", NULL, "Print the calls, and the table of -c at the end.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, with_summary), WMK_CLI_GIVEN(struct wmk_strace_args, is_summary) },
 	{ 'T', "syscall-times", NULL, "Print the duration of each call.",
 	  WMK_CLI_FLAG(struct wmk_strace_args, with_durations) },

@@ -230,8 +230,8 @@ static int check_options(const struct view_args *args)
 		return wmk_error(-EINVAL, "%s needs --style=babeltrace",
 				 args->has_names ? "--names" : args->has_fields ? "--fields" : "--no-delta");
 	if (!is_columns(args) && args->print.all)
-		return wmk_error(-EINVAL, "cannot combine --all with --json or --style=babeltrace: they print all "
-					  "records anyway");
+		return wmk_error(-EINVAL, "cannot combine --all with --json or --style=babeltrace: both print all "
+					  "records");
 	if (!is_columns(args) && args->has_clock && args->clock == WMK_PRINT_RELATIVE)
 		return wmk_error(-EINVAL, "--clock=relative needs --style=columns");
 	if (args->symbols && args->which.common.follow)

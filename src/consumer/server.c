@@ -216,7 +216,7 @@ static int run_once(struct wmk_consumer_server *server)
 	if (wmk_server_handshakes_receive(server, fds + FIXED_FDS, n, &daemon, &refused))
 		replace(server, &daemon);
 	if (refused)
-		wmk_server_log(server, "%u connection(s) closed: no greeting of a session daemon", refused);
+		wmk_server_log(server, "%u connection(s) closed: no greeting of a session daemon received", refused);
 	if (fds[1].revents)
 		accept_one(server);
 	wmk_server_outputs_notify(server);

@@ -319,7 +319,7 @@ int wmk_consumer_start(struct wmk_consumer *consumer)
 	int err = 0;
 
 	if (consumer->running || consumer->ended)
-		return wmk_error(-EINVAL, "the consumer has been started before");
+		return wmk_error(-EINVAL, "the consumer was already started");
 	if (needs_heartbeat(consumer))
 		err = wmk_consumer_heartbeat_start(consumer);
 	pthread_attr_init(&attr);

@@ -24,7 +24,7 @@ enum packet_at {
 enum trailer_at { AT_POSITION = 0, AT_CUT = 8, AT_MARK = 12 };
 #define MARK 0x6b6d7957u               /* "Wymk" */
 
-_Static_assert(AT_LOST + 8 == WMK_CTF_PACKET_ROOM, "the packet header must fill its room");
+_Static_assert(AT_LOST + 8 == WMK_CTF_PACKET_ROOM, "the packet header must have WMK_CTF_PACKET_ROOM bytes");
 
 void wmk_ctf_packet_encode(uint8_t room[WMK_CTF_PACKET_ROOM], const uint8_t uuid[16],
 			   const struct wmk_ctf_packet *packet)

@@ -289,8 +289,8 @@ static int find_disabled(struct loading *l, const struct wmk_ctl_channel *c, str
 			continue;
 		if (twin) {
 			snprintf(words, sizeof(words),
-				 "'%s' was disabled with some levels or exclusions only: loading enables all its "
-				 "event rules",
+				 "only some event rules of the pattern '%s' were disabled: loading enables all of "
+				 "them",
 				 rules[i].pattern);
 			err = wmk_ctl_files_add_text(l->result, &l->filed->warnings, words);
 			continue;

@@ -298,7 +298,7 @@ int wmk_certificates_init(const char *directory, const char *const names[], size
 	int err;
 
 	if (!list)
-		return wmk_errorx(-EINVAL, "a certificate cannot have these names of the relay (give names of "
+		return wmk_errorx(-EINVAL, "the certificate of the relay cannot contain these names (give names of "
 				  "machines or IP addresses)");
 	err = make_directories(directory);
 	if (err == 0)

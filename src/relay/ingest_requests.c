@@ -117,7 +117,7 @@ static int request_trace(struct wmk_ingest *ingest, const struct wmk_relay_frame
 
 	(void)arena;
 	if (ingest->trace)
-		return wmk_error(-EISCONN, "this connection has a trace already (CLOSE ends it)");
+		return wmk_error(-EISCONN, "this connection already has an open trace (send CLOSE first)");
 	err = wmk_relay_sub_check(((const struct wmk_relay_trace *)request)->sub);
 	if (err == 0)
 		err = wmk_relay_host_room(ingest->relay->hosts, ingest->host, 0);

@@ -290,8 +290,8 @@ static struct wmk_ingest_trace *claim(struct wmk_ingest_traces *traces, struct w
 	}
 	if (trace && trace->owner) {
 		trace = NULL;
-		wmk_error(-EBUSY, "another connection has this trace open, and has not ended within %u s (its disk may "
-			  "be slow)", CUT_MS / 1000);
+		wmk_error(-EBUSY, "another connection has this trace open, and has not ended within %u s (the disk "
+			  "of the relay may be slow)", CUT_MS / 1000);
 	} else if (!trace) {
 		for (const struct wmk_ingest_trace *t = traces->first; t; t = t->next)
 			n += t->host == host;

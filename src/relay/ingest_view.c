@@ -30,7 +30,7 @@ static int check_access(const struct wmk_ingest *ingest, const char *host)
 {
 	if (may_view(ingest, host))
 		return 0;
-	return wmk_error(-EACCES, "\"%.64s\" may not view host \"%.64s\" (%s)", ingest->peer, host,
+	return wmk_error(-EACCES, "\"%.64s\" is not permitted to view host \"%.64s\" (%s)", ingest->peer, host,
 			 strcmp(ingest->role, "viewer") == 0 ? "view in relay.conf" :
 			 "the certificate of a sender is for its own host only");
 }

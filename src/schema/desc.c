@@ -455,7 +455,7 @@ int wmk_event_from_desc(const struct waymark_desc *desc, struct wmk_event_class 
 
 	if (!wmk_kind_has_class(desc->kind))
 		return wmk_error(-EINVAL,
-				 "kind %u has no event class: it is unknown, or a guard, which records nothing",
+				 "kind %u has no event class: the kind is unknown, or a guard (records nothing)",
 				 desc->kind);
 	if (desc->kind == WAYMARK_KIND_MARKER && (!draft.provider || !*draft.provider))
 		draft.provider = "marker";

@@ -101,9 +101,9 @@ static const char *differs(const struct wmk_ctl_channel *wanted, const struct wm
 		return "its flush interval";
 	if (given->allocation != has->allocation || given->poll_us != has->poll_us ||
 	    (given->preallocation && given->preallocation != has->preallocation))
-		return "the allocation and waking of its buffers";
+		return "its buffer allocation or wake-up mode";
 	if (given->reclaim_us != has->reclaim_us)
-		return "when idle buffers give their memory back";
+		return "the idle time after which its buffers give memory back";
 	if (given->call_arguments != has->call_arguments)
 		return "its recording of system call arguments";
 	if (given->tracefile_size != has->tracefile_size || given->tracefile_count != has->tracefile_count)

@@ -91,7 +91,7 @@ static int place_check(struct command_request *cmd, const struct wmk_session_opt
 
 	if (err == 0 && !wmk_peer_sees(cmd->peer, o->path))
 		return wmk_errorx(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
-				  "trace: the client has other mounts (a container)", o->path);
+				  "trace: the client has another mount namespace or root directory", o->path);
 
 	return err == 0 ? wmk_session_path_check(cmd->commands->tracing, o) : err;
 }
@@ -491,7 +491,7 @@ static int path_take(const struct command_request *cmd, const char *given, char 
 	return wmk_peer_sees(cmd->peer, path)
 		       ? 0
 		       : wmk_errorx(-ENOENT, "%.60s is another directory for the session daemon, which writes the "
-				    "snapshot: the client has other mounts (a container)", path);
+				    "snapshot: the client has another mount namespace or root directory", path);
 }
 
 int wmk_command_snapshot(struct command_request *cmd)

@@ -176,7 +176,7 @@ int wmk_store_identity_begin(uid_t uid, gid_t gid)
 	if (uid == geteuid())
 		return 0;
 	if (geteuid() != 0)
-		return wmk_error(-EPERM, "user %u may not create files for user %u", (unsigned)geteuid(),
+		return wmk_error(-EPERM, "user %u is not permitted to create files for user %u", (unsigned)geteuid(),
 				 (unsigned)uid);
 	identity = resolve(uid, gid);
 	if (!identity)

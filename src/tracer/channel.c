@@ -85,7 +85,7 @@ static int channel_check(const struct wmk_conn *conn, const struct wmk_channel_m
 		n += channel->conn == conn;
 	if (n >= CHANNELS_MAX)
 		return wmk_error(-EMFILE, "cannot add channel %u: the session daemon already has %u channels in this "
-				 "application, the limit", msg->channel, CHANNELS_MAX);
+				 "application, which is the limit", msg->channel, CHANNELS_MAX);
 	if (wmk_channel_find(conn, msg->channel))
 		return wmk_error(-EEXIST, "cannot add channel %u: it exists", msg->channel);
 	if (msg->n_contexts > WMK_RECORDER_CONTEXTS)

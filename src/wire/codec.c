@@ -18,7 +18,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "message bodies use ho
 static int copy_out(const void *body, size_t len, void *to, size_t size, const char *name)
 {
 	if (len != size)
-		return wmk_error(-EPROTO, "a message %s has %zu bytes: must be %zu", name, len, size);
+		return wmk_error(-EPROTO, "message %s has %zu bytes: must be %zu", name, len, size);
 	memcpy(to, body, size);
 	return 0;
 }
@@ -37,8 +37,8 @@ int wmk_hello_decode(const void *body, size_t len, struct wmk_hello *hello)
 		return -EPROTO;
 	if (hello->clock[0] && hello->clock_offset >= hello->clock_freq)
 		return wmk_error(-EPROTO,
-				 "the clock of an application has %llu Hz and an offset of %llu cycles: must be less "
-				 "than 1 s",
+				 "the clock of an application has %llu Hz and an offset of %llu cycles: the offset "
+				 "must be less than 1 s",
 				 (unsigned long long)hello->clock_freq, (unsigned long long)hello->clock_offset);
 	return 0;
 }
@@ -48,7 +48,7 @@ int wmk_welcome_decode(const void *body, size_t len, struct wmk_welcome *welcome
 	if (copy_out(body, len, welcome, sizeof(*welcome), "WELCOME") < 0)
 		return -EPROTO;
 	if (welcome->flags & ~WMK_WELCOME_PERSIST)
-		return wmk_error(-EPROTO, "a message WELCOME has unknown flags 0x%x", welcome->flags);
+		return wmk_error(-EPROTO, "message WELCOME has unknown flags 0x%x", welcome->flags);
 	return 0;
 }
 
@@ -57,7 +57,7 @@ int wmk_unrecorded_decode(const void *body, size_t len, struct wmk_unrecorded_ms
 	if (copy_out(body, len, unrecorded, sizeof(*unrecorded), "UNRECORDED") < 0)
 		return -EPROTO;
 	if (unrecorded->reason == 0 || unrecorded->reason >= WMK_UNRECORDED_REASONS || unrecorded->err > 4095)
-		return wmk_error(-EPROTO, "a message UNRECORDED has unknown reason %u or error %u", unrecorded->reason,
+		return wmk_error(-EPROTO, "message UNRECORDED has unknown reason %u or error %u", unrecorded->reason,
 				 unrecorded->err);
 	return 0;
 }
@@ -94,7 +94,7 @@ int wmk_enable_decode(const void *body, size_t len, struct wmk_enable_msg *enabl
 		      size_t *filter_len)
 {
 	if (len < sizeof(*enable) || len - sizeof(*enable) > WMK_WIRE_FILTER_MAX)
-		return wmk_error(-EPROTO, "a message ENABLE has an invalid length of %zu bytes", len);
+		return wmk_error(-EPROTO, "message ENABLE has an invalid length of %zu bytes", len);
 	memcpy(enable, body, sizeof(*enable));
 	*filter = (const char *)body + sizeof(*enable);
 	*filter_len = len - sizeof(*enable);
@@ -118,13 +118,13 @@ int wmk_u32_decode(const void *body, size_t len, uint32_t *value)
 
 int wmk_empty_decode(size_t len)
 {
-	return len == 0 ? 0 : wmk_error(-EPROTO, "a message has %zu bytes: must be empty", len);
+	return len == 0 ? 0 : wmk_error(-EPROTO, "a message without content has %zu bytes: it must be empty", len);
 }
 
 int wmk_event_msg_decode(const void *body, size_t len, uint32_t *number, const void **encoded, size_t *encoded_len)
 {
 	if (len <= sizeof(*number) || len - sizeof(*number) > WMK_EVENT_MAX)
-		return wmk_error(-EPROTO, "a message EVENT has an invalid length of %zu bytes", len);
+		return wmk_error(-EPROTO, "message EVENT has an invalid length of %zu bytes", len);
 	memcpy(number, body, sizeof(*number));
 	*encoded = (const char *)body + sizeof(*number);
 	*encoded_len = len - sizeof(*number);
@@ -136,10 +136,10 @@ int wmk_error_msg_decode(const void *body, size_t len, int *err, char *text, siz
 	int32_t number;
 
 	if (len < sizeof(number) || size == 0)
-		return wmk_error(-EPROTO, "a message ERROR has an invalid length of %zu bytes", len);
+		return wmk_error(-EPROTO, "message ERROR has an invalid length of %zu bytes", len);
 	memcpy(&number, body, sizeof(number));
 	if (number <= 0 || number > 4095)
-		return wmk_error(-EPROTO, "a message ERROR has error %d: must be 1 to 4095", number);
+		return wmk_error(-EPROTO, "message ERROR has error %d: must be 1 to 4095", number);
 	*err = number;
 #ifdef WMK_PLANTED_BUG                   /* a planted bug that the fuzzer must find */
 	size_t n = len - sizeof(number);

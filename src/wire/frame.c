@@ -293,7 +293,7 @@ int wmk_in_receive(struct wmk_in *in, int sock)
 	/* after a lost descriptor, later frames would get the wrong descriptors */
 	if (came > WMK_WIRE_FDS_AT_ONCE || msg.msg_flags & MSG_CTRUNC)
 		return wmk_error(-EMFILE,
-				 "received descriptors were lost: too many are open, or more than %u came at once",
+				 "received descriptors were lost: too many are open, or more than %u arrived at once",
 				 WMK_WIRE_FDS_AT_ONCE);
 	return n > 0;
 }

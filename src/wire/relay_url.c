@@ -102,7 +102,7 @@ int wmk_relay_url_parse(const char *text, struct wmk_relay_url *url)
 	snprintf(url->host, sizeof(url->host), "%s", at);
 	if (!url->tls && !is_loopback(url->address))
 		return refuse(text,
-			      "plain TCP is allowed to a relay on this machine only (127.0.0.1, [::1], localhost; "
-			      "tls:// reaches other machines)");
+			      "plain TCP is allowed only to a relay on this machine (127.0.0.1, [::1], localhost): "
+			      "use tls:// for other machines");
 	return 0;
 }

@@ -158,7 +158,7 @@ def wrong_spans_are_refused(case):
     err = analyzed(case, 'path', '--span', 'shop:jab', path, status=1)[1]
     check("no span 'shop:jab'" in err, 'message: %s', err)
     err = analyzed(case, 'sched', '--span', 'shop:job', path, status=2)[1]
-    check('options of the analysis path' in err, 'message: %s', err)
+    check('options of `analyze path`' in err, 'message: %s', err)
     Simulation(case.random, 100).write(case.path('no_spans'))
     err = analyzed(case, 'path', case.path('no_spans'), status=1)[1]
     check('begins or ends a span' in err and 'waymark record' in err, 'message: %s', err)

@@ -136,7 +136,7 @@ def excluded_options_are_refused(case):
         w('enable-channel', 'x', '--wake=writer', '--read-timer=1000', status=2).prints('exclude each other')
         w('enable-channel', 'x', '--read-timer=999', status=2).prints('too short: at least 1000 microseconds')
         w('enable-channel', 'x', '--buffer-allocation=per-channel')
-        w('enable-channel', 'x', status=1).prints('the allocation and waking of its buffers cannot be changed')
+        w('enable-channel', 'x', status=1).prints('its buffer allocation or wake-up mode cannot be changed')
         w('destroy', 'one')
 
 

@@ -79,7 +79,7 @@ def unavailable_clock_is_rejected(case):
             for argv in ['create', 'x', '--clock=' + word], ['record', '--clock=' + word, '--', 'true']:
                 w(*argv, status=2).prints('the clocks are counter and monotonic')
         if not has_counter():
-            w('create', 'x', '--clock=counter', status=1).prints('not use the counter', 'choose monotonic')
+            w('create', 'x', '--clock=counter', status=1).prints('not use the counter', 'use --clock=monotonic')
     done = case.record([case.program('procs'), 'leaf', '1'], ['--clock=monotonic'],
                        env={'WAYMARK_CLOCK_PLUGIN': case.program('libclock.so')})
     words = 'plug-in an_hour_on, and no other clock'

@@ -296,7 +296,7 @@ def hidden_directories_are_named(case):
                 with rows.row(' '.join(command), 'mount'):
                     program = ['--', 'true'] if command[0] == 'record' else []
                     done = ran(w, [*mounted, hidden, WAYMARK, *command, os.path.join(hidden, below), *program])
-                    check(done.status == 1 and 'the client has other mounts' in done.err, 'status %d: %s',
+                    check(done.status == 1 and 'the client has another mount namespace' in done.err, 'status %d: %s',
                           done.status, done.err)
                     check(not os.listdir(hidden), 'files were created: %s', os.listdir(hidden))
         with rows.row('create -o, seen by both', 'mount'):

@@ -64,7 +64,7 @@ def idle_buffers_give_memory_back_by_themselves(case):
         for _ in range(3):
             program('emit %d' % FEW)
             w.wait(lambda: channel_of(w)['reclaimed'] > 0, 'memory to be given back: %s' % channel_of(w))
-        w('enable-channel', '-s', 'one', 'one', *SHAPE, status=1).prints('when idle buffers give their memory back')
+        w('enable-channel', '-s', 'one', 'one', *SHAPE, status=1).prints('the idle time after which its buffers give')
         w('save', 'one')
         w.finish('one', lost=0)
         w('load', 'one')

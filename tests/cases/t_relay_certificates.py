@@ -50,7 +50,7 @@ def wrong_usage_is_refused(case):
     w('relay', 'enroll', status=2).prints('no name given')
     w('relay', 'revoke', 'a', 'b', status=2).prints('at most 1')
     w('relay', 'init', '--days=3', status=2).prints('options of enroll only')
-    w('relay', 'init', 'a,b', status=1).prints('names of the relay')
+    w('relay', 'init', 'a,b', status=1).prints('the certificate of the relay cannot contain these names')
     w('relay', 'init')
     for name in ('..', 'a/b', '.a', '-', 'x' * 64):
         w('relay', 'enroll', '--', name, status=1).prints('cannot be the name of a peer')

@@ -355,7 +355,7 @@ def certificate_gives_the_host_and_is_awaited(case):
 def urls_are_checked_and_saved(case):
     with World(case) as w:
         relay = Relay(w)
-        for url, words in (('tcp://10.1.1.1', 'this machine only'), ('net://localhost', 'lttng'),
+        for url, words in (('tcp://10.1.1.1', 'only to a relay on this machine'), ('net://localhost', 'lttng'),
                            ('net6://localhost', 'lttng'), ('tcp6://localhost', 'lttng'),
                            ('tls://relay/web1', 'certificate'),
                            ('tcp://127.0.0.1:0', 'port'), ('tcp://127.0.0.1/..', 'host'), ('here', 'tcp://')):

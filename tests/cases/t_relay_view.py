@@ -210,8 +210,8 @@ def certificates_decide_which_hosts_are_viewed(case):
         program.end()
         w('destroy', NAME)
         url = s.url.replace('tcp://', 'tls://')
-        for name, words in (('ann', None), ('web1', None), ('bob', '"bob" may not view host "web1"'),
-                            ('web2', '"web2" may not view host "web1"'), ('none', 'needs a certificate')):
+        for name, words in (('ann', None), ('web1', None), ('bob', '"bob" is not permitted to view host "web1"'),
+                            ('web2', '"web2" is not permitted to view host "web1"'), ('none', 'needs a certificate')):
             s.env['WAYMARK_RELAY_PEM'] = case.path(name + '.pem')
             done = s.view(url)
             if words:

@@ -150,7 +150,7 @@ static void connection_is_closed_after_an_invalid_reply(void **state)
 		{ other_version, -EPROTONOSUPPORT, "unsupported version" },
 		{ no_object, -EPROTO, "cannot decode the object 'outcome'" },
 		{ other_object, -EPROTO, "cannot decode the object 'outcome'" },
-		{ error_of_nothing, -EPROTO, "a message ERROR has error 0" },
+		{ error_of_nothing, -EPROTO, "message ERROR has error 0" },
 		{ endless_parts, -EPROTO, "answer has more than" },
 		{ promised_descriptor, -EPROTO, "lacks its descriptor" },
 	};

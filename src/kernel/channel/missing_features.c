@@ -43,7 +43,7 @@ static const struct {
 	[WMK_KFEATURE_SUBBUFS] = { "its sub-buffers have the size of a page", "other sizes came with Linux 6.8",
 				   "buffer_subbuf_size_kb" },
 	[WMK_KFEATURE_MAPPING] = { "its buffers are copied, not mapped: if the consumer daemon is killed, records that "
-				   "it has read but not written are lost",
+				   "were read but not written are lost",
 				   "mapping came with Linux 6.10", "trace_pipe_raw" },
 	[WMK_KFEATURE_TYPES] = { "parameters of its functions are not known by name",
 				 "it is built without CONFIG_DEBUG_INFO_BTF", BTF },

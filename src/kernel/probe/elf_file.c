@@ -362,12 +362,12 @@ int wmk_elf_function(struct wmk_elf *elf, const char *name, struct wmk_elf_place
 		return wmk_errorx(meaning.err, "%s has too many symbols to search for %s", elf->path,
 				  name);
 	if (n == 0 && meaning.is_undefined)
-		return wmk_errorx(-ENOENT, "%s only calls %s: name the shared library that defines it", elf->path,
+		return wmk_errorx(-ENOENT, "%s calls %s but does not define it: name the library that does", elf->path,
 				  name);
 	if (n == 0)
 		return no_symbol(elf, name);
 	if (n > 1)
-		return wmk_errorx(-ENOTUNIQ, "%s has %u functions %s: give the address of one (nm %s)", elf->path,
+		return wmk_errorx(-ENOTUNIQ, "%s has %u functions named %s: give the address of one (nm %s)", elf->path,
 				  n, name, elf->path);
 	if (kind == STT_GNU_IFUNC)
 		return wmk_errorx(-EINVAL, "%s of %s is an indirect function (IFUNC): probe the function that it "

@@ -111,7 +111,7 @@ static int take_bits(struct reader *in, struct wmk_probe_arg *arg)
 		return -EINVAL;
 	if (!take(in, '@') || take_number(in, 63, &shift) < 0 || !take(in, '/') || take_number(in, 64, &size) < 0 ||
 	    bits == 0 || (size != 8 && size != 16 && size != 32 && size != 64) || bits + shift > size)
-		return wmk_errorx(-EINVAL, "column %u: bits are written bBITS@SHIFT/SIZE, SIZE is 8, 16, 32 or 64",
+		return wmk_errorx(-EINVAL, "column %u: the form of bits is bBITS@SHIFT/SIZE, with SIZE 8, 16, 32 or 64",
 				  at);
 	snprintf(arg->type, sizeof(arg->type), "b%u@%u/%u", (unsigned)bits, (unsigned)shift, (unsigned)size);
 	return 0;
@@ -307,7 +307,7 @@ static int take_arg(struct reader *in, struct wmk_probe_text *text)
 	for (uint32_t i = 0; i < text->n_args; i++)
 		if (strcmp(text->args[i].name, arg->name) == 0)
 			return wmk_errorx(
-				-EINVAL, "column %u: there are two fields %s: give one another name (NAME=VALUE)",
+				-EINVAL, "column %u: two fields are named %s: rename one of them (NAME=VALUE)",
 				arg->column, arg->name);
 	text->n_args++;
 	return 0;
@@ -399,8 +399,8 @@ static int take_path(struct reader *in, const char *end, struct wmk_probe_text *
 			   : wrong(in, "a path");
 	if (fit < len)
 		return wmk_errorx(-EINVAL,
-				  "column %zu: the kernel does not accept a path with a blank or a #: give the "
-				  "path of a link without them",
+				  "column %zu: the kernel does not accept a path with a blank or a #: give a "
+				  "symbolic link without them",
 				  column(in) + fit);
 	memcpy(text->path, in->at, len);
 	in->at = end + 1;

@@ -39,7 +39,7 @@ int wmk_syscalls_refused(int err, const struct wmk_syscalls_facts *facts)
 					  "to, needs root (or CAP_BPF and CAP_PERFMON)");
 		if (strstr(facts->lockdown, "[confidentiality]"))
 			return wmk_errorx(-EPERM,
-					  "the kernel is locked down (confidentiality): BPF may not read memory");
+					  "the kernel is locked down (confidentiality): BPF cannot read memory");
 	}
 	verifier_line(facts->log, line, sizeof(line));
 	if (*line)

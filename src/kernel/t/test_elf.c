@@ -100,14 +100,14 @@ static void functions_are_found_by_name_or_refused_with_advice(void **state)
 	check_words(wmk_elf_function(elf, "qqqqqqqqqqqqqqq", &place), -ENOENT, "nm ");
 	check_words(wmk_elf_function(elf, "probed_sum", &place), -EINVAL, "is not a function");
 	check_words(wmk_elf_function(elf, "probed_library", &place), -ENOENT,
-		    "only calls probed_library: name the shared library");
+		    "calls probed_library but does not define it: name the library");
 	assert_int_equal(wmk_elf_address(elf, "probed_sum", &address), 0);
 	assert_int_equal(wmk_elf_offset(elf, address, true, &offset), -ERANGE);
 	assert_int_equal(wmk_elf_offset(elf, UINT64_MAX, false, &offset), -ERANGE);
 	wmk_elf_close(elf);
 	elf = opened(library);
 	check_words(wmk_elf_function(elf, "probed_twin", &place), -ENOTUNIQ,
-		    "has 2 functions probed_twin: give the address");
+		    "has 2 functions named probed_twin: give the address");
 	check_words(wmk_elf_function(elf, "probed_chosen", &place), -EINVAL, "is an indirect function (IFUNC)");
 	assert_int_equal(wmk_elf_address(elf, "probed_twin", &address), -ENOTUNIQ);
 	wmk_elf_close(elf);

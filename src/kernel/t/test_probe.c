@@ -311,9 +311,9 @@ static void syntax_errors_have_their_column(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:u33)", -EINVAL, "column 16: a type");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:u8[0])", -EINVAL, "column 16: an array has 1 to 64");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:u8[65])", -EINVAL, "column 19: not a number, or too large");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b9@0/8)", -EINVAL, "column 16: bits are written");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b9@0/8)", -EINVAL, "column 16: the form of bits");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b", -EINVAL, "column 16: a type");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b3", -EINVAL, "column 16: bits are written");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(count:b3", -EINVAL, "column 16: the form of bits");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%xyz)", -EINVAL, "column 10: this machine has no register %xyz");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%x1)", -EINVAL, "%ax %bx");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read($cmm)", -EINVAL, "column 10: $comm, $retval");
@@ -324,7 +324,7 @@ static void syntax_errors_have_their_column(void **state)
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+8(%di)", -EINVAL, "column 17: ',' or ')'");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(+0(+0(+0(+0(+0(%di))))))", -EINVAL,
 		    "column 22: more than 4 dereferences");
-	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%di, %si, di=%dx)", -EINVAL, "column 23: there are two fields di");
+	check_wrong(WMK_PROBE_KERNEL, "vfs_read(%di, %si, di=%dx)", -EINVAL, "column 23: two fields are named di");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(common_pid=%di)", -EINVAL,
 		    "column 10: the kernel reserves field names such as");
 	check_wrong(WMK_PROBE_KERNEL, "vfs_read(a_name_that_is_much_too_long_for_it=%di)", -EINVAL,

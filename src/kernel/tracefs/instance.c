@@ -108,9 +108,9 @@ int wmk_kinstance_clock_check(const struct wmk_tracefs *tracefs, enum wmk_clock_
 	if (wmk_kinstance_has_clock(tracefs, kind))
 		return 0;
 	return wmk_errorx(-ENOTSUP,
-			  kind == WMK_CLOCK_COUNTER ? "the kernel of this machine does not offer the clock counter "
+			  kind == WMK_CLOCK_COUNTER ? "the kernel of this machine does not offer the clock 'counter' "
 						      "(%s/trace_clock): create the session with --clock=monotonic"
-						    : "the kernel does not offer the clock mono (%s/trace_clock)",
+						    : "the kernel does not offer the clock 'mono' (%s/trace_clock)",
 			  tracefs->path);
 }
 

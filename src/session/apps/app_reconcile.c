@@ -238,7 +238,7 @@ static int number_get(struct app *app, struct wmk_session_channel *channel)
 
 	if (number < 0 && rings)
 		wmk_session_report(channel->session, number,
-				   "an application does not record into a channel, or lacks contexts");
+				   "an application does not record into a channel, or does not record all contexts");
 	if (number < 0)
 		number = find_returned(app, channel);
 	if (number < 0)

@@ -254,7 +254,7 @@ int wmk_session_track(struct wmk_session *session, const struct wmk_ctl_track *t
 		return 0;
 	}
 	if (track->ids.n == 0)
-		return wmk_error(-EINVAL, "nothing to track: list ids, or use track --all or untrack --all");
+		return wmk_error(-EINVAL, "nothing to track: give ids, or use track --all or untrack --all");
 	/* the first tracked id replaces "everything"; single ids cannot be excluded from "everything" */
 	if (!add && !*narrowed[track->kind])
 		return wmk_error(-EINVAL, "cannot untrack single ids while all are tracked: use track with the wanted "

@@ -123,7 +123,7 @@ static int no_such_name(struct wmk_tracing *tracing, struct filter_rules *f, uns
 		wmk_nearest_offer(&f->near, c->field.name);
 	wmk_nearest_text(&f->near, names, sizeof(names));
 	snprintf(what, sizeof(what), "%s%s%s",
-		 is_field ? "no event that was seen so far has such a field" : "there is no such context",
+		 is_field ? "no known event has such a field" : "there is no such context",
 		 names[0] ? "; near is " : "", names);
 	return wmk_filter_name_wrong(f->fit.expr, number, what);
 }

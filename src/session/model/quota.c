@@ -169,8 +169,8 @@ int wmk_quota_trace_charge(struct wmk_tracing *tracing, uid_t uid, uint64_t aske
 		err = -ENOMEM;
 	else if ((want == 0 || want > left) && !tracing->restoring)
 		err = wmk_limit_reached(tracing, -EDQUOT, "user-trace-size",
-					"the traces of all sessions of a user are limited to %llu bytes, of which "
-					"other sessions leave %llu: use a smaller --max-size for this session or "
+					"the traces of all sessions of a user are limited to %llu bytes, and other "
+					"sessions leave %llu of them: use a smaller --max-size for this session or "
 					"another one",
 					(unsigned long long)max, (unsigned long long)left);
 	else

@@ -55,15 +55,15 @@ int wmk_clock_of_choice(struct wmk_tracing *tracing, uint32_t chosen, enum wmk_c
 	if (clocks->of[*kind].freq)
 		return 0;
 	if (clocks->plugin_now)
-		return wmk_errorx(-ENOTSUP, "the clock %s is not available: this session daemon uses the clock "
+		return wmk_errorx(-ENOTSUP, "the clock '%s' is not available: this session daemon uses the clock "
 				  "plug-in %.40s, and no other clock",
 				  wmk_ctl_clocks[chosen], clocks->of[WMK_CLOCK_PLUGIN].name);
 	if (*kind == WMK_CLOCK_PLUGIN)
-		return wmk_errorx(-ENOTSUP, "the clock plugin is not available: this session daemon was started "
+		return wmk_errorx(-ENOTSUP, "the clock 'plugin' is not available: this session daemon was started "
 				  "without a clock plug-in (WAYMARK_CLOCK_PLUGIN)");
 	if (*kind == WMK_CLOCK_COUNTER)
-		return wmk_errorx(-ENOTSUP, "the clock counter is not available: the kernel of this machine does "
-				  "not use the counter of the processor as its own clock; choose monotonic");
+		return wmk_errorx(-ENOTSUP, "the clock 'counter' is not available: the kernel of this machine does "
+				  "not use the counter of the processor as its own clock; use --clock=monotonic");
 	return wmk_errorx(-ENOTSUP, "the clock %s of the recording is unknown to this session daemon",
 			  wmk_ctl_clocks[chosen]);
 }

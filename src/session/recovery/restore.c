@@ -218,7 +218,7 @@ int wmk_session_restore_rings(struct wmk_session *session, const struct wmk_rest
 		channel->first_stream = is->stream_id + WMK_CHANNEL_STREAMS;
 	if (trace->kernel != wmk_channel_is_kernel(channel)) {
 		wmk_rings_put(rings);
-		return wmk_error(-EINVAL, "one channel has rings of applications and rings of the kernel");
+		return wmk_error(-EINVAL, "a channel has both rings of applications and rings of the kernel");
 	}
 	if (trace->kernel) {
 		int err = wmk_kernel_restore(rings);
