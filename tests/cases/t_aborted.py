@@ -59,14 +59,14 @@ def aborted_at_each(case, options):
 
 
 @limit(100)
-def each_instruction_is_aborted(case):
+def record_aborted_at_each_instruction_is_complete(case):
     aborted_at_each(case, [])
 
 
 @limit(100)
-def each_instruction_is_aborted_with_contexts(case):
+def record_with_contexts_aborted_at_each_instruction_is_complete(case):
     aborted_at_each(case, ['-c', 'vpid', '-c', 'vtid', '-c', 'procname'])
 
 
 if __name__ == '__main__':
-    main([each_instruction_is_aborted, each_instruction_is_aborted_with_contexts])
+    main([record_aborted_at_each_instruction_is_complete, record_with_contexts_aborted_at_each_instruction_is_complete])

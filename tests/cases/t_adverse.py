@@ -44,7 +44,7 @@ def megabytes(case, options):
 
 
 @limit(90)
-def megabyte_records_under_a_timer_complete(case):
+def megabyte_records_complete_under_timer_signals(case):
     """
     No record is retried without end. With the default sizes no record is lost, because the consumer daemon allocates
     those sub-buffers in advance.
@@ -75,7 +75,7 @@ def null_strings_are_recorded_as_null(case):
         check(r.fields['string'] == '(null)' and r.fields['text'] == 'after', 'recorded as %s', r.fields)
 
 
-def megabyte_strings_are_recorded_or_cut(case):
+def megabyte_strings_are_truncated_to_fit_the_sub_buffer(case):
     """
     A sub-buffer is as large as the string. A string that does not fit beside the other fields is cut and ends in an
     ellipsis.
@@ -111,7 +111,7 @@ def memory_group(case, limit_bytes):
         wait_for(empty, 'the control group to become empty')
 
 
-def memory_cgroup_limit_loses_records_but_no_process(case):
+def full_memory_cgroup_loses_records_and_kills_no_process(case):
     """
     The group contains the application but not the consumer daemon. The application fills the group and then records: it
     must survive, and losses are counted.
@@ -170,8 +170,8 @@ def records_single_stepped_by_gdb_are_complete(case):
 if __name__ == '__main__':
     main([
         close_range_of_all_descriptors_loses_no_records, mlockall_does_not_fill_the_rings,
-        megabyte_records_under_a_timer_complete, string_changed_while_recorded_keeps_later_fields,
-        null_strings_are_recorded_as_null, megabyte_strings_are_recorded_or_cut,
-        memory_cgroup_limit_loses_records_but_no_process, full_file_system_is_reported_and_the_trace_readable,
+        megabyte_records_complete_under_timer_signals, string_changed_while_recorded_keeps_later_fields,
+        null_strings_are_recorded_as_null, megabyte_strings_are_truncated_to_fit_the_sub_buffer,
+        full_memory_cgroup_loses_records_and_kills_no_process, full_file_system_is_reported_and_the_trace_readable,
         records_single_stepped_by_gdb_are_complete
     ])

@@ -35,7 +35,7 @@ def long_trace(case, turns):
     return result.directory, result.summary['records']
 
 
-def library_allocates_nothing_per_record(case):
+def reader_library_allocates_no_memory_per_record(case):
     """Read the second half of a trace by each way of the library: all records, a filter, and one field."""
     not_sanitized()
     directory, records = long_trace(case, MANY)
@@ -66,7 +66,7 @@ def counted(case, argv):
     return n
 
 
-def command_allocates_nothing_per_record(case):
+def view_and_convert_allocate_no_memory_per_record(case):
     """Compare `waymark view` and `waymark convert` on a trace and on one four times as long."""
     not_sanitized()
     (short, few), (long, many) = long_trace(case, FEW), long_trace(case, MANY)
@@ -83,4 +83,4 @@ def command_allocates_nothing_per_record(case):
 
 
 if __name__ == '__main__':
-    main([library_allocates_nothing_per_record, command_allocates_nothing_per_record])
+    main([reader_library_allocates_no_memory_per_record, view_and_convert_allocate_no_memory_per_record])

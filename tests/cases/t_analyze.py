@@ -52,7 +52,7 @@ def check_thread(row, thread, length):
     check_quantiles(row, thread.latencies, what)
 
 
-def sched_equals_second_evaluation(case):
+def sched_analysis_equals_independent_evaluation(case):
     """States, waits, quantiles and pairs of a simulated trace."""
     for n in range(rounds(4)):
         path = case.path('sched%d' % n)
@@ -74,7 +74,7 @@ def sched_equals_second_evaluation(case):
             check(cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'] == length, 'CPU: %s', cpu)
 
 
-def lost_packets_make_states_unknown(case):
+def thread_states_are_unknown_after_lost_packets(case):
     """After losses, no state gets more time than without losses, and all states add up to the length of the trace."""
     for n in range(rounds(4)):
         simulation = Simulation(case.random, 3000)
@@ -98,7 +98,7 @@ def lost_packets_make_states_unknown(case):
         check(unknown > sum(row['unknown_ns'] - row['absent_ns'] for row in intact), 'nothing became unknown')
 
 
-def text_csv_and_json_have_the_same_rows(case):
+def text_csv_and_json_output_of_an_analysis_have_equal_rows(case):
     path = case.path('forms')
     Simulation(case.random, 1000).write(path)
     rows = result_of(case, 'sched', path)['tables']['threads']
@@ -116,7 +116,7 @@ def text_csv_and_json_have_the_same_rows(case):
           'a wrong column is not refused')
 
 
-def summary_has_findings_and_tables(case):
+def analysis_summary_has_findings_and_tables(case):
     simulation, path, cut = Simulation(case.random, 3000), case.path('summary'), case.path('summary_cut')
     packets = simulation.write(path)
     simulation.write(cut, {(0, packets[0] // 2)})
@@ -132,7 +132,7 @@ def summary_has_findings_and_tables(case):
           text)
 
 
-def differences_equal_both_results(case):
+def diff_of_two_traces_has_the_values_of_both(case):
     """--diff: the values of each name in both traces, ordered by the difference, the greatest first."""
     paths = [case.path('before'), case.path('after')]
     for path, steps in zip(paths, (1500, 2500)):
@@ -160,7 +160,7 @@ def differences_equal_both_results(case):
     check('running before' in text and 'change' in text, 'text: %s', text)
 
 
-def missing_events_are_named(case):
+def missing_events_are_reported_with_the_record_command(case):
     path = case.path('other')
     one_packet(path, 'uint32_t a;', [lambda bits: bits.i(32, 1)])
     err = analyzed(case, 'sched', path, status=1)[1]
@@ -172,5 +172,6 @@ def missing_events_are_named(case):
 
 
 if __name__ == '__main__':
-    main([sched_equals_second_evaluation, lost_packets_make_states_unknown, text_csv_and_json_have_the_same_rows,
-          summary_has_findings_and_tables,          differences_equal_both_results, missing_events_are_named])
+    main([sched_analysis_equals_independent_evaluation, thread_states_are_unknown_after_lost_packets,
+          text_csv_and_json_output_of_an_analysis_have_equal_rows, analysis_summary_has_findings_and_tables,
+          diff_of_two_traces_has_the_values_of_both, missing_events_are_reported_with_the_record_command])

@@ -44,7 +44,7 @@ def reported(case, path):
     return status, text, err.decode()
 
 
-def empty_traces_have_results(case):
+def analysis_of_an_empty_trace_has_empty_tables(case):
     """A trace without records, and one with an empty stream. Analyses that need events name them."""
     trace = scheduler()
     for name, files in (('no_stream', {}), ('empty_stream', {'stream': []}),
@@ -68,7 +68,7 @@ def empty_traces_have_results(case):
               name, lines, err)
 
 
-def unsuitable_traces_name_what_they_lack(case):
+def unsuitable_trace_is_reported_with_the_missing_events(case):
     """Each analysis names the events that it needs and the command that records them; top and report have the rest."""
     path = case.path('other')
     one_packet(path, 'uint32_t a;', [lambda bits: bits.i(32, 1)])
@@ -99,7 +99,7 @@ def damage(random, directory):
             f.write(data[:random.randrange(len(data))] if random.random() < 0.2 else data)
 
 
-def damaged_traces_have_partial_results(case):
+def analysis_of_a_damaged_trace_has_partial_results(case):
     """Each command ends with status 0 or 1. Its output is complete JSON, and its message reports damage."""
     for n in range(rounds(20)):
         path = case.path('damaged%d' % n)
@@ -120,7 +120,7 @@ def damaged_traces_have_partial_results(case):
         check(status == 0 and page or status == 1 and err, 'report: status %s: %s', status, err[-500:])
 
 
-def many_threads_are_analyzed(case):
+def sched_analysis_counts_each_of_many_threads(case):
     """100,000 threads (or 10,000 in a short test run). Each thread runs once for 100 ns."""
     n_threads = 100000 if PERCENT >= 100 else 10000
     trace = scheduler()
@@ -149,5 +149,5 @@ def many_threads_are_analyzed(case):
 
 
 if __name__ == '__main__':
-    main([empty_traces_have_results, unsuitable_traces_name_what_they_lack, damaged_traces_have_partial_results,
-          many_threads_are_analyzed])
+    main([analysis_of_an_empty_trace_has_empty_tables, unsuitable_trace_is_reported_with_the_missing_events,
+          analysis_of_a_damaged_trace_has_partial_results, sched_analysis_counts_each_of_many_threads])

@@ -42,7 +42,7 @@ def made(case, make, analysis, turns=1500):
     return result_of(case, analysis, path)['tables'], read(case, [WAYMARK, *VIEW, '--json', path])[1]
 
 
-def syscalls_equal_second_evaluation(case):
+def syscall_analysis_equals_independent_evaluation(case):
     for _ in range(rounds(5)):
         tables, lines = made(case, event_trace.syscalls, 'syscalls')
         calls, processes, files, unfinished = event_trace.evaluated_syscalls(lines)
@@ -54,7 +54,7 @@ def syscalls_equal_second_evaluation(case):
         check_rows(tables['files'], files, lambda row: (row['path'], row['name']))
 
 
-def interrupts_equal_second_evaluation(case):
+def interrupt_analysis_equals_independent_evaluation(case):
     for _ in range(rounds(5)):
         tables, lines = made(case, event_trace.interrupts, 'irq')
         irqs, softirqs, raises = event_trace.evaluated_interrupts(lines)
@@ -69,7 +69,7 @@ def interrupts_equal_second_evaluation(case):
                         'softirqs': sum(sum(row[2]) for row in softirqs.values())}, 'CPUs: %s', tables['cpus'])
 
 
-def pages_equal_second_evaluation(case):
+def memory_analysis_equals_independent_evaluation(case):
     for _ in range(rounds(5)):
         tables, lines = made(case, event_trace.pages, 'memory')
         processes, orders = event_trace.evaluated_pages(lines)
@@ -100,7 +100,7 @@ def write_fields(random, path):
     plain.write(path, stream=[plain.packet(records)])
 
 
-def fields_equal_second_evaluation(case):
+def field_analysis_equals_independent_evaluation(case):
     """Least, greatest and average values and quantiles of numbers, and counts of texts; also of one event."""
     for n in range(rounds(5)):
         path = case.path('fields%d' % n)
@@ -130,7 +130,7 @@ def fields_equal_second_evaluation(case):
                       for row in tables['texts']), 'texts: %s, not %s', tables['texts'], texts)
 
 
-def requests_equal_second_evaluation(case):
+def io_analysis_equals_independent_evaluation(case):
     for _ in range(rounds(5)):
         tables, lines = made(case, event_trace.requests, 'io')
         devices, queued, merges, processes = event_trace.evaluated_requests(lines)
@@ -145,5 +145,6 @@ def requests_equal_second_evaluation(case):
 
 
 if __name__ == '__main__':
-    main([syscalls_equal_second_evaluation, interrupts_equal_second_evaluation, pages_equal_second_evaluation,
-          fields_equal_second_evaluation, requests_equal_second_evaluation])
+    main([syscall_analysis_equals_independent_evaluation, interrupt_analysis_equals_independent_evaluation,
+          memory_analysis_equals_independent_evaluation, field_analysis_equals_independent_evaluation,
+          io_analysis_equals_independent_evaluation])

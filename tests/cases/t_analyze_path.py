@@ -86,7 +86,7 @@ def rows_of(tables, *keys, number=1):
     return [tuple(row[key] for key in keys) for row in tables['steps'] if row['path'] == number]
 
 
-def chain_has_the_known_path(case):
+def critical_path_of_a_known_chain_is_found(case):
     path = case.path('chain')
     write_chain(path)
     result = result_of(case, 'path', '--span', 'shop:job', path)
@@ -121,7 +121,7 @@ def folded_path(case, *args):
         case, 'path', '--folded', *args)[0].splitlines() if line)}
 
 
-def folded_path_has_wakers_below_waits(case):
+def folded_critical_path_has_wakers_below_waits(case):
     path = case.path('chain')
     write_chain(path)
     wait = ';blocked: read or write;'
@@ -152,7 +152,7 @@ def folded_path_has_wakers_below_waits(case):
     analyzed(case, 'path', '--folded', '--json', path, status=2)
 
 
-def wrong_spans_are_refused(case):
+def unknown_spans_of_the_path_analysis_are_refused(case):
     path = case.path('chain')
     write_chain(path)
     err = analyzed(case, 'path', '--span', 'shop:jab', path, status=1)[1]
@@ -257,7 +257,7 @@ def spans_of(lines):
     return sorted(spans, key=lambda span: -span[0])
 
 
-def paths_equal_second_evaluation(case):
+def critical_paths_equal_independent_evaluation(case):
     for n in range(rounds(6)):
         path = case.path('paths%d' % n)
         WithSpans(case.random, 3000).write(path)
@@ -280,7 +280,7 @@ def paths_equal_second_evaluation(case):
         check(used, 'no path has another thread')
 
 
-def lost_packets_make_parts_unknown(case):
+def critical_path_is_unknown_where_packets_are_lost(case):
     """Where the records of the waker are lost, the path is unknown: no other thread gets the time."""
     path = case.path('cut')
     write_chain(path, cuts={(1, 1)}, per_packet=2)
@@ -307,5 +307,6 @@ def lost_packets_make_parts_unknown(case):
 
 
 if __name__ == '__main__':
-    main([chain_has_the_known_path, folded_path_has_wakers_below_waits, wrong_spans_are_refused,
-          paths_equal_second_evaluation, lost_packets_make_parts_unknown])
+    main([critical_path_of_a_known_chain_is_found, folded_critical_path_has_wakers_below_waits,
+          unknown_spans_of_the_path_analysis_are_refused, critical_paths_equal_independent_evaluation,
+          critical_path_is_unknown_where_packets_are_lost])

@@ -44,7 +44,7 @@ def write_spans(random, path, turns):
     plain.write(path, stream=[plain.packet(records)])
 
 
-def spans_equal_second_evaluation(case):
+def span_analysis_equals_independent_evaluation(case):
     for n in range(rounds(5)):
         path = case.path('spans%d' % n)
         write_spans(case.random, path, 2000)
@@ -82,7 +82,7 @@ def threads_without_names_are_numbers_in_findings(case):
     check(any(note.startswith(wanted) for note in notes), 'findings: %s', notes)
 
 
-def spans_of_chosen_events_equal_second_evaluation(case):
+def spans_of_selected_events_equal_independent_evaluation(case):
     """--from, --to: spans between records of any two events of a thread, also between two records of one event."""
     path = case.path('chosen')
     event_trace.syscalls(case.random, 1500).write(path)
@@ -133,7 +133,7 @@ def write_futexes(random, path, turns):
     plain.write(path, kernel_0=[plain.packet(records)])
 
 
-def futexes_equal_second_evaluation(case):
+def futex_analysis_equals_independent_evaluation(case):
     for n in range(rounds(5)):
         path = case.path('futexes%d' % n)
         write_futexes(case.random, path, 1500)
@@ -165,7 +165,7 @@ def futexes_equal_second_evaluation(case):
                   (timeouts[key], wakes[key], most[key], wakers.get(key)), '%s: %s', key, row)
 
 
-def counts_of_events_equal_view(case):
+def event_counts_of_the_analysis_equal_those_of_view(case):
     path = case.path('events')
     Simulation(case.random, 2000).write(path)
     records, rows = lines_of(case, path), result_of(case, 'events', path)['tables']['events']
@@ -179,7 +179,7 @@ def counts_of_events_equal_view(case):
         check('█' in row['over_time'] and 17 <= len(row['over_time']) <= 32, 'spark line: %s', row)
 
 
-def losses_are_those_of_the_packets(case):
+def loss_analysis_equals_lost_packets_of_the_trace(case):
     """Each packet that was left out is counted in the sums, and in a loss between its neighbours."""
     simulation, path = Simulation(case.random, 3000), case.path('losses')
     packets = simulation.write(case.path('whole'))
@@ -197,7 +197,7 @@ def losses_are_those_of_the_packets(case):
               tables['losses'])
 
 
-def counters_equal_second_evaluation(case):
+def counter_analysis_equals_independent_evaluation(case):
     path = case.record([case.program('spans')], ['-c', 'vpid', '-c', 'vtid']).ok().directory
     exact = collections.defaultdict(list)
     for record in lines_of(case, path):
@@ -214,6 +214,7 @@ def counters_equal_second_evaluation(case):
 
 
 if __name__ == '__main__':
-    main([spans_equal_second_evaluation, threads_without_names_are_numbers_in_findings,
-          spans_of_chosen_events_equal_second_evaluation, futexes_equal_second_evaluation, counts_of_events_equal_view,
-          losses_are_those_of_the_packets, counters_equal_second_evaluation])
+    main([span_analysis_equals_independent_evaluation, threads_without_names_are_numbers_in_findings,
+          spans_of_selected_events_equal_independent_evaluation,
+          futex_analysis_equals_independent_evaluation, event_counts_of_the_analysis_equal_those_of_view,
+          loss_analysis_equals_lost_packets_of_the_trace, counter_analysis_equals_independent_evaluation])

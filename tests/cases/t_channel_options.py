@@ -33,7 +33,7 @@ def run_silent(w, *argv):
 
 
 @limit(120)
-def thread_that_may_make_no_system_call_records_with_wake_by_timer(case):
+def wake_by_timer_records_without_any_system_call(case):
     """
     The first record makes no system call either. With context fields of the thread, the first record reads them, so
     only later records make none.
@@ -53,7 +53,7 @@ def thread_that_may_make_no_system_call_records_with_wake_by_timer(case):
 
 
 @limit(120)
-def thread_that_may_make_no_system_call_is_killed_with_wake_by_writer(case):
+def wake_by_writer_option_causes_system_calls(case):
     """The filter of the test above has an effect."""
     if 'sanitize' in FEATURES:
         raise Skip('the sanitizer prints a report')
@@ -64,7 +64,7 @@ def thread_that_may_make_no_system_call_is_killed_with_wake_by_writer(case):
 
 
 @limit(120)
-def consumer_daemon_reads_at_the_interval(case):
+def consumer_daemon_reads_rings_at_the_timer_interval(case):
     """A record reaches the trace without a wake and without a stop; memory is allocated at once."""
     with World(case) as w:
         begin(w, '--read-timer=50ms', '--flush-interval=50', '--subbuf-size', '64k', '--num-subbuf', '4')
@@ -101,7 +101,7 @@ def many_threads_share_the_rings_of_a_channel(case):
 
 
 @limit(120)
-def memory_is_allocated_as_requested(case):
+def ring_memory_is_allocated_as_the_option_requests(case):
     shape, ring = ('--subbuf-size', '64k', '--num-subbuf', '16'), 16 * 65536
     expected = {'preallocate': (CPUS * ring, CPUS * ring + (1 << 20)),
                 'on-demand': (CPUS * 65536, CPUS * 65536 + (1 << 20))}
@@ -124,7 +124,7 @@ def memory_is_allocated_as_requested(case):
 
 
 @limit(120)
-def excluded_options_are_refused(case):
+def mutually_exclusive_channel_options_are_refused(case):
     with World(case) as w:
         w('create', 'one')
         w('enable-channel', 'x', '--wake=timer', '--blocking-timeout=inf', status=1).prints(
@@ -142,10 +142,10 @@ def excluded_options_are_refused(case):
 
 if __name__ == '__main__':
     main([
-        thread_that_may_make_no_system_call_records_with_wake_by_timer,
-        thread_that_may_make_no_system_call_is_killed_with_wake_by_writer,
-        consumer_daemon_reads_at_the_interval,
+        wake_by_timer_records_without_any_system_call,
+        wake_by_writer_option_causes_system_calls,
+        consumer_daemon_reads_rings_at_the_timer_interval,
         many_threads_share_the_rings_of_a_channel,
-        memory_is_allocated_as_requested,
-        excluded_options_are_refused
+        ring_memory_is_allocated_as_the_option_requests,
+        mutually_exclusive_channel_options_are_refused
     ])

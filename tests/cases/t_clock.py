@@ -31,7 +31,7 @@ def numbers_and_times(directory):
 
 
 @limit(120)
-def clock_is_shown_saved_and_kept(case):
+def clock_of_a_session_is_listed_saved_and_restored(case):
     begun, wanted = time.time(), available()
     with World(case) as w:
         for clock in wanted:
@@ -86,7 +86,7 @@ def unavailable_clock_is_rejected(case):
     check(done.status == 1 and words in done.err, 'status %s: %s', done.status, done.err)
 
 
-def record_option_selects_the_clock(case):
+def option_of_record_selects_the_clock(case):
     for clock in available():
         done = case.record([case.program('procs'), 'leaf', '20'], ['--clock', clock]).ok()
         words = 'name = "%s"' % NAMES[clock][0]
@@ -190,7 +190,7 @@ def corrected_times_are_within_their_uncertainty(case):
 
 
 @limit(60)
-def steps_of_real_time_are_at_the_right_record(case):
+def step_of_real_time_is_reported_at_its_record(case):
     """
     A point in the middle reports that real time was set forward by 3 s: all later records jump, and keep their order.
     """
@@ -353,7 +353,7 @@ def busy_applications_continue_in_order_after_a_restart_of_the_counter(case):
 
 
 @limit(60)
-def damaged_sync_points_are_reported(case):
+def damaged_clock_sync_points_are_reported(case):
     with World(case, daemon=False) as w:
         path = fast_trace(case, w, bursts=1)
     file, wanted = clock_file(path), view(path)[0]
@@ -387,10 +387,10 @@ def converted_trace_keeps_the_corrected_times(case):
 
 if __name__ == '__main__':
     main([
-        clock_is_shown_saved_and_kept, counter_is_the_default_clock_where_available,
-        unavailable_clock_is_rejected, record_option_selects_the_clock, corrected_times_are_within_their_uncertainty,
-        steps_of_real_time_are_at_the_right_record, order_of_close_records_of_different_clocks_is_unknown,
+        clock_of_a_session_is_listed_saved_and_restored, counter_is_the_default_clock_where_available,
+        unavailable_clock_is_rejected, option_of_record_selects_the_clock, corrected_times_are_within_their_uncertainty,
+        step_of_real_time_is_reported_at_its_record, order_of_close_records_of_different_clocks_is_unknown,
         records_before_and_after_a_restart_of_the_counter_are_in_order,
         busy_applications_continue_in_order_after_a_restart_of_the_counter,
-        damaged_sync_points_are_reported, converted_trace_keeps_the_corrected_times
+        damaged_clock_sync_points_are_reported, converted_trace_keeps_the_corrected_times
     ])

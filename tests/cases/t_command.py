@@ -18,16 +18,16 @@ def prints(result, *words):
               (result.err + result.out)[-800:])
 
 
-def program_status_is_returned(case):
+def record_returns_the_exit_status_of_the_program(case):
     for code in (0, 1, 3, 77):
         case.record([case.program('procs'), 'status', str(code)]).ok(code)
 
 
-def signal_of_killed_program_is_in_the_status(case):
+def record_returns_the_signal_of_a_killed_program(case):
     case.record(['sh', '-c', '%s status 0; kill -SEGV $$' % case.program('procs')]).ok(128 + signal.SIGSEGV)
 
 
-def summary_is_one_line(case):
+def summary_of_record_is_one_line(case):
     """Without --json the summary is one line with records, lost records and path."""
     child = case.start([case.program('procs'), 'leaf', '5'], json_summary=False)
     result = case.finish(child).ok()
@@ -48,7 +48,7 @@ def json_summary_has_counts_and_path(case):
         result.summary['bytes'], size)
 
 
-def lost_records_are_reported_with_the_option(case):
+def lost_records_are_reported_with_the_option_to_avoid_them(case):
     """The warning about lost records names the option that avoids the loss."""
     child = case.start([case.program('busy'), 'count', '2', '100000'], ['--subbuf-size', '4k', '--num-subbuf', '2'],
                        json_summary=False)
@@ -67,7 +67,7 @@ def interrupt_of_process_group_leaves_complete_trace(case):
     check_sequences(result.trace(), case.ledger, result.lost, killed=True)
 
 
-def interrupt_of_record_is_forwarded(case):
+def record_forwards_an_interrupt_to_the_program(case):
     """`waymark record` forwards SIGINT and SIGTERM to the program."""
     for sig in (signal.SIGINT, signal.SIGTERM):
         case.ledger.set_flag(0, 0)
@@ -173,7 +173,7 @@ def patterns_select_events(case):
     prints(result, 'nothing:here')
 
 
-def rounded_sizes_are_reported(case):
+def rounded_sub_buffer_sizes_are_reported(case):
     child = case.start([case.program('procs'), 'leaf', '5'], ['--subbuf-size', '5000', '--num-subbuf', '3'],
                        json_summary=False)
     result = case.finish(child).ok()
@@ -222,7 +222,7 @@ def disabled_library_starts_no_thread(case):
     check(not list(result.trace().records('test:seq')), 'test:seq is recorded in spite of WAYMARK_DISABLE')
 
 
-def default_directory_is_below_trace_dir(case):
+def default_output_directory_is_below_waymark_trace_dir(case):
     """Without -o the trace is below WAYMARK_TRACE_DIR, and the summary has its path."""
     done = finished([WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5'],
                     env=dict(case.env, WAYMARK_TRACE_DIR=case.path('traces'),
@@ -233,7 +233,7 @@ def default_directory_is_below_trace_dir(case):
           summary['path'])
 
 
-def default_directories_of_one_second_are_distinct(case):
+def default_output_directories_of_one_second_are_distinct(case):
     """Recordings that start in the same second have different directories."""
     env = dict(case.env, WAYMARK_TRACE_DIR=case.path('many'))
     command = [WAYMARK, 'record', '--json', '--', case.program('procs'), 'leaf', '5']
@@ -250,14 +250,15 @@ def default_directories_of_one_second_are_distinct(case):
 
 if __name__ == '__main__':
     main([
-        program_status_is_returned, signal_of_killed_program_is_in_the_status, summary_is_one_line,
-        json_summary_has_counts_and_path, lost_records_are_reported_with_the_option,
-        interrupt_of_process_group_leaves_complete_trace, interrupt_of_record_is_forwarded, missing_program_is_reported,
+        record_returns_the_exit_status_of_the_program, record_returns_the_signal_of_a_killed_program,
+        summary_of_record_is_one_line, json_summary_has_counts_and_path,
+        lost_records_are_reported_with_the_option_to_avoid_them, interrupt_of_process_group_leaves_complete_trace,
+        record_forwards_an_interrupt_to_the_program, missing_program_is_reported,
         program_that_is_not_executable_is_reported, program_without_tracepoints_runs_and_hint_is_printed,
         unwritable_output_directory_is_reported, missing_interpreter_is_reported_and_leaves_no_trace,
         output_directory_that_is_not_empty_is_refused, empty_output_directory_is_used,
         trace_files_are_private_to_the_user, unmatched_pattern_is_reported, patterns_select_events,
-        rounded_sizes_are_reported, usage_errors_return_status_2, record_leaves_no_file_process_or_memory,
-        disabled_library_starts_no_thread, default_directory_is_below_trace_dir,
-        default_directories_of_one_second_are_distinct
+        rounded_sub_buffer_sizes_are_reported, usage_errors_return_status_2, record_leaves_no_file_process_or_memory,
+        disabled_library_starts_no_thread, default_output_directory_is_below_waymark_trace_dir,
+        default_output_directories_of_one_second_are_distinct
     ])

@@ -97,7 +97,7 @@ def view(case, path, *options):
 
 
 @limit(300)
-def compressed_traces_read_like_plain_ones(case):
+def compressed_trace_gives_the_same_output_as_the_plain_one(case):
     """view, JSON, convert and an independent decompressor have the same results as for the plain trace."""
     need('zstd')
     done = 0
@@ -127,7 +127,7 @@ def compressed_traces_read_like_plain_ones(case):
     check(done >= 3, 'only %d traces were compared', done)
 
 
-def begin_finds_its_place_by_the_index(case):
+def begin_option_finds_its_frame_by_the_compression_index(case):
     """--begin and --end select the same records as in the plain trace, and skip frames without reading them."""
     path, _, lines, times = recording_of_many_packets(case)
     copy = copied(case, path, 'compressed')
@@ -165,7 +165,7 @@ def unflipped_content(path, stream):
 
 
 @limit(600)
-def flipped_bit_costs_one_frame(case):
+def flipped_bit_damages_only_one_compressed_frame(case):
     """
     One bit is flipped at seeded places. The records of all other frames are printed, and the damaged frame is reported
     with its position.
@@ -207,7 +207,7 @@ def flipped_bit_costs_one_frame(case):
 
 
 @limit(300)
-def kill_at_any_time_leaves_a_whole_trace(case):
+def killed_compression_leaves_a_complete_trace(case):
     """
     Traces are compressed while the process is killed. Each trace is then plain or compressed, and the next run
     completes the work.
@@ -237,7 +237,7 @@ def kill_at_any_time_leaves_a_whole_trace(case):
     check(len(stream) == PACKETS * PACKET, 'the trace has changed')
 
 
-def what_cannot_be_compressed_stays(case):
+def trace_that_cannot_be_compressed_is_unchanged(case):
     """A trace that is being written, one that is compressed already, and a directory without a trace."""
     path = case.path('trace')
     trace_with_many_frames(case, path)
@@ -265,6 +265,7 @@ sys.stdin.read()
 
 if __name__ == '__main__':
     main([
-        compressed_traces_read_like_plain_ones, begin_finds_its_place_by_the_index, flipped_bit_costs_one_frame,
-        kill_at_any_time_leaves_a_whole_trace, what_cannot_be_compressed_stays
+        compressed_trace_gives_the_same_output_as_the_plain_one, begin_option_finds_its_frame_by_the_compression_index,
+        flipped_bit_damages_only_one_compressed_frame, killed_compression_leaves_a_complete_trace,
+        trace_that_cannot_be_compressed_is_unchanged
     ])

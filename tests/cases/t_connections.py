@@ -104,7 +104,7 @@ def check_daemons_unchanged(w, daemons, name):
 
 
 @limit(120)
-def foreign_messages_change_nothing(case):
+def messages_from_unknown_processes_change_no_state(case):
     with World(case) as w:
         w.begin('s')
         program = w.scripted()
@@ -139,7 +139,7 @@ def foreign_messages_change_nothing(case):
 
 
 @limit(120)
-def daemons_restart_while_foreign_connections_are_open(case):
+def daemons_restart_while_unknown_connections_are_open(case):
     """A new session daemon adopts the consumer daemon while that has foreign connections. No record is lost."""
     with World(case) as w:
         w.begin('s')
@@ -159,7 +159,7 @@ def daemons_restart_while_foreign_connections_are_open(case):
 
 
 @limit(60)
-def foreign_connections_are_closed(case):
+def connections_without_a_greeting_are_closed(case):
     """The consumer daemon closes a connection that does not send a session daemon's greeting, at once or after 5 s."""
     with World(case) as w:
         w.begin('s')
@@ -176,7 +176,7 @@ def foreign_connections_are_closed(case):
 
 
 @limit(60)
-def reason_is_reported_when_consumer_daemon_is_taken_over(case):
+def takeover_of_the_consumer_daemon_is_reported_with_reason(case):
     """
     The consumer daemon cannot distinguish a session daemon from another process of the same user that sends its
     greeting.
@@ -199,7 +199,7 @@ def reason_is_reported_when_consumer_daemon_is_taken_over(case):
 
 
 @limit(60)
-def foreign_messages_do_not_disturb_record(case):
+def unexpected_messages_do_not_disturb_record_private(case):
     """The same messages to `waymark record --private`, which is the session daemon of its applications."""
     gate = Gate(case.path('gate'))
     script = 'echo $WAYMARK_RUNDIR >%s.part; mv %s.part %s; read word <%s; exec "$0" leaf 30'
@@ -216,7 +216,7 @@ def foreign_messages_do_not_disturb_record(case):
 
 
 @limit(120)
-def foreign_session_daemon_does_not_disturb_application(case):
+def invalid_messages_of_a_daemon_do_not_disturb_application(case):
     """The listener at app.sock answers a registration with such messages, before or after WELCOME."""
     rundir = case.short('run')
     os.mkdir(rundir, 0o700)
@@ -242,6 +242,6 @@ def foreign_session_daemon_does_not_disturb_application(case):
 
 
 if __name__ == '__main__':
-    main([foreign_messages_change_nothing, daemons_restart_while_foreign_connections_are_open,
-          foreign_connections_are_closed, reason_is_reported_when_consumer_daemon_is_taken_over,
-          foreign_messages_do_not_disturb_record, foreign_session_daemon_does_not_disturb_application])
+    main([messages_from_unknown_processes_change_no_state, daemons_restart_while_unknown_connections_are_open,
+          connections_without_a_greeting_are_closed, takeover_of_the_consumer_daemon_is_reported_with_reason,
+          unexpected_messages_do_not_disturb_record_private, invalid_messages_of_a_daemon_do_not_disturb_application])

@@ -53,7 +53,7 @@ def ns_of(record):
 
 
 @limit(300)
-def text_and_json_equal_view(case):
+def text_and_json_conversion_equals_view(case):
     """The formats text and json equal the output of `view`."""
     for path in corpus_and_recordings(case):
         check(
@@ -81,7 +81,7 @@ def title_of(prefix, name):
 
 
 @limit(300)
-def csv_equals_view(case):
+def csv_conversion_equals_view(case):
     for path in corpus_and_recordings(case):
         records = records_of(case, path)
         rows = list(csv.reader(io.StringIO(converted(case, 'csv', path).decode(errors='replace'), newline='')))
@@ -106,7 +106,7 @@ def csv_equals_view(case):
 
 
 @limit(300)
-def trace_event_format_equals_view(case):
+def chrome_trace_event_conversion_equals_view(case):
     for path in corpus_and_recordings(case):
         records = records_of(case, path)
         whole = json.loads(converted(case, 'chrome', path).decode())
@@ -174,7 +174,7 @@ def names_twice(case, path):
 
 
 @limit(300)
-def perfetto_trace_equals_view(case):
+def perfetto_conversion_equals_view(case):
     """protoc decodes the trace with a definition that is independent of our encoder."""
     need('protoc')
     drawn = processes = 0
@@ -278,7 +278,7 @@ def same_drawing(drawn, wanted):
         for d, w in zip(drawn, wanted))
 
 
-def spans_and_counters_are_on_thread_tracks(case):
+def spans_and_counters_are_converted_to_thread_tracks(case):
     """
     Spans are on the tracks of their threads and counters have their values, in C and in C++. Missing begins and ends
     are handled.
@@ -322,7 +322,7 @@ def spans_and_counters_are_on_thread_tracks(case):
             check(names.count('spans:step_end') == 3, '%s: %s', draws.__name__, names)
 
 
-def spans_without_threads_are_on_tracks_of_cpus(case):
+def spans_without_thread_ids_are_drawn_on_cpu_tracks(case):
     """One line explains why."""
     path = case.record([case.program('spans')], ['-e', 'spans:*', '-c', 'cpu_id']).ok().directory
     cpus = {r['packet']['cpu_id'] for r in records_of(case, path)}
@@ -457,8 +457,9 @@ def texts_in_variants_are_converted(case):
 
 if __name__ == '__main__':
     main([
-        text_and_json_equal_view, csv_equals_view, trace_event_format_equals_view, perfetto_trace_equals_view,
-        spans_and_counters_are_on_thread_tracks, spans_without_threads_are_on_tracks_of_cpus,
-        convert_selects_by_time_and_filter, more_streams_than_descriptors_are_converted,
-        utf16_and_utf32_texts_are_converted, texts_in_variants_are_converted
+        text_and_json_conversion_equals_view, csv_conversion_equals_view, chrome_trace_event_conversion_equals_view,
+        perfetto_conversion_equals_view, spans_and_counters_are_converted_to_thread_tracks,
+        spans_without_thread_ids_are_drawn_on_cpu_tracks, convert_selects_by_time_and_filter,
+        more_streams_than_descriptors_are_converted, utf16_and_utf32_texts_are_converted,
+        texts_in_variants_are_converted
     ])

@@ -52,7 +52,7 @@ def sampled_corpus_and_recordings(case):
 
 
 @limit(600)
-def round_trip_keeps_records(case):
+def conversion_to_ctf_2_and_back_keeps_all_records(case):
     """
     A trace is converted from 1.8 to 2 and to 1.8 again. Records, fields and names stay the same; babeltrace2 reads the
     last one, too.
@@ -107,7 +107,7 @@ def same(got, wanted, where):
 
 
 @limit(600)
-def second_decoder_reads_same_records_from_ctf_2(case):
+def independent_decoder_reads_same_records_from_ctf_2(case):
     """The second decoder, written from the specification alone, reads the converted traces."""
     n = 0
     for name, path in sampled_corpus_and_recordings(case):
@@ -155,7 +155,7 @@ def second_decoder_reads_same_records_from_ctf_2(case):
 
 
 @limit(300)
-def selected_records_are_unchanged(case):
+def selected_records_are_converted_unchanged(case):
     """A filter or a range of time leaves the selected records unchanged."""
     path = case.record([case.program('spans')], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
     busy = case.record([case.program('busy'), 'count', '3', '2000', '0']).ok().directory
@@ -179,7 +179,7 @@ def selected_records_are_unchanged(case):
         'the records of a range of time differ')
 
 
-def gaps_in_8_bit_times_are_kept(case):
+def time_gaps_longer_than_8_bit_timestamps_are_kept(case):
     """
     Event headers hold 8 bits of the time. Where left-out records create a longer gap, a new packet holds the full time.
     """
@@ -219,7 +219,7 @@ def gaps_in_8_bit_times_are_kept(case):
             check(view(case, out) == view(case, path, '-F', expression), '%s: %s', expression, view(case, out)[0][:3])
 
 
-def invalid_output_directory_is_rejected_and_damage_ends_conversion(case):
+def conversion_stops_at_damage_and_rejects_used_directories(case):
     """A missing or non-empty output directory is rejected. Records before damage are converted."""
     tiny, path = corpus18.Tiny(), os.path.join(case.path('tiny'), 't')
     os.makedirs(os.path.dirname(path))
@@ -239,7 +239,7 @@ def invalid_output_directory_is_rejected_and_damage_ends_conversion(case):
         check(read(case, [WAYMARK, *VIEW, out])[:2] == (0, whole[1]), 'cut at byte %d: the records differ', cut)
 
 
-def metadata_without_tsdl_form_is_rejected_or_reported(case):
+def fields_that_ctf_1_8_cannot_express_are_rejected_by_name(case):
     """What CTF 1.8 cannot express is rejected with the field's name, or reported as lost."""
     header = {'type': 'preamble', 'version': 2}
     clockless = {'type': 'data-stream-class', 'id': 0}
@@ -549,7 +549,7 @@ def recording_in_ctf_2_equals_recording_in_ctf_1(case):
         check('"%s"' % kind in text, 'the metadata has no %s', kind)
 
 
-def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
+def packet_with_another_uuid_is_converted_without_damage(case):
     """
     A packet with another UUID is damage of a trace in CTF 1.8, but its records are shown. The converted trace has no
     damage, with all records or some.
@@ -572,9 +572,10 @@ def packet_of_another_uuid_gets_the_uuid_of_the_metadata(case):
 
 if __name__ == '__main__':
     main([
-        round_trip_keeps_records, second_decoder_reads_same_records_from_ctf_2, selected_records_are_unchanged,
-        gaps_in_8_bit_times_are_kept, invalid_output_directory_is_rejected_and_damage_ends_conversion,
-        metadata_without_tsdl_form_is_rejected_or_reported, ctf_2_metadata_is_copied_unchanged,
+        conversion_to_ctf_2_and_back_keeps_all_records, independent_decoder_reads_same_records_from_ctf_2,
+        selected_records_are_converted_unchanged, time_gaps_longer_than_8_bit_timestamps_are_kept,
+        conversion_stops_at_damage_and_rejects_used_directories,
+        fields_that_ctf_1_8_cannot_express_are_rejected_by_name, ctf_2_metadata_is_copied_unchanged,
         unusual_valid_traces_are_never_converted_wrongly, traces_below_one_directory_get_distinct_directories,
-        recording_in_ctf_2_equals_recording_in_ctf_1, packet_of_another_uuid_gets_the_uuid_of_the_metadata
+        recording_in_ctf_2_equals_recording_in_ctf_1, packet_with_another_uuid_is_converted_without_damage
     ])

@@ -66,7 +66,7 @@ def evaluated(lines, spans, lost=()):
     return {stack: ns for stack, ns in times.items() if ns}
 
 
-def stacks_equal_second_evaluation(case):
+def folded_stacks_equal_independent_evaluation(case):
     for program in ('spans', 'spans_cxx'):
         path = case.record([case.program(program)], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
         lines = read(case, [WAYMARK, *VIEW, '--json', path])[1]
@@ -104,7 +104,7 @@ def mixed_trace(case, name, packets, discarded):
     return path
 
 
-def unmatched_ends_and_losses_end_stacks(case):
+def lost_records_and_unmatched_ends_terminate_folded_stacks(case):
     for n in range(rounds(8)):
         path = mixed_trace(case, 'mixed%d' % n, 6, 3)
         lines = read(case, [WAYMARK, *VIEW, '--json', path])[1]
@@ -116,7 +116,7 @@ def unmatched_ends_and_losses_end_stacks(case):
         check(theirs and ours == theirs, '%s, not %s', ours, theirs)
 
 
-def traces_without_stacks_are_reported(case):
+def folded_conversion_reports_traces_without_stacks(case):
     path = case.path('plain')
     one_packet(path, 'uint8_t x;', [lambda b: b.i(8, 1)])
     status, lines, err = read(case, [WAYMARK, 'convert', '--to', 'folded', path])
@@ -127,4 +127,5 @@ def traces_without_stacks_are_reported(case):
 
 
 if __name__ == '__main__':
-    main([stacks_equal_second_evaluation, unmatched_ends_and_losses_end_stacks, traces_without_stacks_are_reported])
+    main([folded_stacks_equal_independent_evaluation, lost_records_and_unmatched_ends_terminate_folded_stacks,
+          folded_conversion_reports_traces_without_stacks])

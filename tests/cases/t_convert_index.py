@@ -118,7 +118,7 @@ def same_files(one, two):
 
 
 @limit(300)
-def index_of_each_trace_is_correct(case):
+def packet_index_of_each_converted_trace_is_correct(case):
     n = 0
     for _, path in sampled_corpus_and_recordings(case):
         two = rewritten(case, 'ctf-2', path)
@@ -137,7 +137,7 @@ def own_entry(stream, entry):
 
 
 @limit(300)
-def index_of_selected_records_is_correct(case):
+def packet_index_of_selected_records_is_correct(case):
     """All records, a filter, a range of time, and two traces at once."""
     path, _, _, times = recording_of_many_packets(case)
     middle = ('--begin', seconds(times[len(times) // 3]), '--end', seconds(times[len(times) // 2]))
@@ -155,7 +155,7 @@ def index_of_selected_records_is_correct(case):
                     own_entry(stream, entry))
 
 
-def index_of_split_packets_is_correct(case):
+def packet_index_of_split_packets_is_correct(case):
     """Where left-out records split a packet, each part has an index entry with its own begin and sequence number."""
     plain = Plain(clock=Plain().clock +
                   'typealias integer { size = 8; align = 8; map = clock.test.value; } := tiny_t;\n')
@@ -192,7 +192,7 @@ def index_of_split_packets_is_correct(case):
 
 
 @limit(300)
-def readers_use_the_index(case):
+def readers_use_the_packet_index(case):
     """
     A range of time has the same records with and without the index. A wrong index is noticed, so the reader uses it.
     babeltrace2 takes the positions of packets from it.
@@ -237,7 +237,7 @@ def babeltrace2_uses(case, out, bare):
     check(status == 0 and not err, 'babeltrace2 warns: %s', err.decode())
 
 
-def index_is_absent_where_it_cannot_be_correct(case):
+def packet_index_is_omitted_where_it_cannot_be_correct(case):
     """
     A stream has no index if its index file cannot have a name, if its times decrease or belong to neither of two
     clocks, or if its packets lack sizes, begins or ends. All records are converted.
@@ -405,8 +405,9 @@ def imported_log_has_an_index(case):
 
 if __name__ == '__main__':
     main([
-        index_of_each_trace_is_correct, index_of_selected_records_is_correct, index_of_split_packets_is_correct,
-        readers_use_the_index, index_is_absent_where_it_cannot_be_correct, trace_without_clock_gets_an_index,
+        packet_index_of_each_converted_trace_is_correct, packet_index_of_selected_records_is_correct,
+        packet_index_of_split_packets_is_correct, readers_use_the_packet_index,
+        packet_index_is_omitted_where_it_cannot_be_correct, trace_without_clock_gets_an_index,
         write_error_leaves_no_index, conversion_error_leaves_no_index, killed_conversion_leaves_no_index,
         imported_log_has_an_index
     ])

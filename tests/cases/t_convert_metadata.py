@@ -68,7 +68,7 @@ def is_one_text(path):
 
 
 @limit(300)
-def block_values_survive_the_round_trip(case):
+def tsdl_block_values_survive_the_ctf_round_trip(case):
     """
     Values of blocks in CTF 1.8, types excepted, survive a conversion to 1.8, also with CTF 2 in between. No loss is
     reported.
@@ -102,7 +102,7 @@ def convert_message(case, form, path):
     return err.decode(), out
 
 
-def dropped_metadata_is_reported(case):
+def metadata_dropped_for_ctf_1_8_is_reported_by_kind(case):
     """Metadata that CTF 1.8 cannot express is reported by kind. The output is valid, whatever names the input has."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'},
              {'type': 'clock-class', 'id': 'c', 'frequency': 1000}, {'type': 'data-stream-class'},
@@ -168,7 +168,7 @@ def fields_of(path):
     return next(iter(ctf2.Trace(path).records())).fields
 
 
-def unselectable_options_survive_the_round_trip(case):
+def unselectable_variant_options_survive_the_ctf_round_trip(case):
     """
     CTF 2 gives such an option a value beyond the range of the selector, and a conversion back to 1.8 restores the
     option. If the type of the selector has no such value, or a label covers the option's values, the option is left
@@ -215,7 +215,7 @@ def unselectable_options_survive_the_round_trip(case):
 NO_LABEL = 'labels of values that a field with a role cannot hold'
 
 
-def signed_selectors_survive_the_round_trip(case):
+def signed_variant_selectors_survive_the_ctf_round_trip(case):
     """
     A field with a role is unsigned in CTF 2. Its labels and the options that it selects have the values of the same
     bits, also in CTF 1.8 made from it.
@@ -293,7 +293,7 @@ def signed_selectors_survive_the_round_trip(case):
 
 
 @limit(30)
-def many_unselectable_options_convert_quickly(case):
+def many_unselectable_variant_options_convert_quickly(case):
     """
     Many options have values beyond the range of their selector, and as many labels match no option. The conversion
     takes well below a second.
@@ -407,7 +407,7 @@ CLOCKS = 'clock { name = c; freq = 1000000000; };\nclock { name = d; freq = 1000
 TIME = 'integer { size = %d; align = 8; signed = false; map = clock.%s.value; } %s; '
 
 
-def clock_values_survive_the_round_trip(case):
+def clock_mapped_integers_survive_the_ctf_round_trip(case):
     """
     Integers that hold values of a clock are mapped to that clock again after a conversion to CTF 2 and back. The same
     holds for times of another clock than the stream's.
@@ -453,7 +453,7 @@ def clock_values_survive_the_round_trip(case):
         check(got['common-context'] == {'in': 11} and got['payload']['n'] == 1, '%s: in CTF 2 %s', parts, got)
 
 
-def foreign_clock_attributes_are_checked(case):
+def invalid_clock_attributes_of_ctf_2_are_ignored_with_report(case):
     """
     An attribute with a clock is ignored, with a report, if the clock does not exist or is ambiguous, or if the
     attribute would change the clock of the stream or make a field a time.
@@ -505,7 +505,7 @@ def foreign_clock_attributes_are_checked(case):
               header, payload, times)
 
 
-def long_doubles_survive_the_round_trip(case):
+def long_doubles_survive_the_ctf_round_trip(case):
     """
     CTF 2 holds x87 numbers as bits with an attribute. Both versions show the same values, also after a conversion back
     to CTF 1.8, and no loss is reported.
@@ -542,9 +542,10 @@ def long_doubles_survive_the_round_trip(case):
 
 if __name__ == '__main__':
     main([
-        block_values_survive_the_round_trip, dropped_metadata_is_reported, unselectable_options_survive_the_round_trip,
-        signed_selectors_survive_the_round_trip, many_unselectable_options_convert_quickly,
-        many_labels_and_options_convert_quickly, labels_beyond_the_limit_are_rejected,
-        environment_entries_that_ctf_18_cannot_express_are_dropped, clock_values_survive_the_round_trip,
-        foreign_clock_attributes_are_checked, long_doubles_survive_the_round_trip
+        tsdl_block_values_survive_the_ctf_round_trip, metadata_dropped_for_ctf_1_8_is_reported_by_kind,
+        unselectable_variant_options_survive_the_ctf_round_trip, signed_variant_selectors_survive_the_ctf_round_trip,
+        many_unselectable_variant_options_convert_quickly, many_labels_and_options_convert_quickly,
+        labels_beyond_the_limit_are_rejected, environment_entries_that_ctf_18_cannot_express_are_dropped,
+        clock_mapped_integers_survive_the_ctf_round_trip, invalid_clock_attributes_of_ctf_2_are_ignored_with_report,
+        long_doubles_survive_the_ctf_round_trip
     ])

@@ -19,7 +19,7 @@ from t_view import read  # noqa: E402
 TWINS = 'enum : u8 { _A, A } _t; variant <_t> { u8 _A; string A; } _v;'
 
 
-def names_that_differ_by_underscore_stay_distinct(case):
+def field_names_that_differ_by_underscore_remain_distinct(case):
     """
     Names that differ by a leading '_' are distinct in CTF 2 and are restored in CTF 1.8 made from it, as are the
     references to them.
@@ -73,7 +73,7 @@ def names_that_differ_by_underscore_stay_distinct(case):
 
 
 @limit(30)
-def many_equal_names_convert_quickly(case):
+def many_equal_field_names_convert_quickly(case):
     """Many members have names that become one identifier. Each gets the next number, without a linear search."""
     n, long = 20000, 'x' * 255
     names = [
@@ -109,7 +109,7 @@ def labels_with_underscore_match_their_options(case):
     check([r['fields']['v'] for r in records_of(case, out)] == [0x302, 4], 'the values are %s', records_of(case, out))
 
 
-def foreign_name_attributes_are_checked(case):
+def invalid_name_attributes_of_ctf_2_are_ignored_with_report(case):
     """Attributes with names of 1.8 are ignored, with a report, if a name is invalid, is used by another field, or
     changes what a field means."""
     plain = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'}, {'type': 'data-stream-class'}]
@@ -150,7 +150,7 @@ def foreign_name_attributes_are_checked(case):
                ] == [p.split(b' = ')[-1] for p in view(case, path)[0][0].split(b',')], '%s: the values differ', members)
 
 
-def name_that_changes_a_role_is_ignored(case):
+def name_attribute_that_changes_a_field_role_is_ignored(case):
     """A name that would give a role to a field of a packet's context, or remove one, is ignored."""
     for n, (name, role, kept, ident, words) in enumerate(
         (('_content_size', None, 'content_size', '__content_size',
@@ -173,7 +173,7 @@ def name_that_changes_a_role_is_ignored(case):
               records_of(case, out))
 
 
-def name_that_would_select_another_option_is_not_applied(case):
+def name_attribute_that_selects_another_option_is_ignored(case):
     """
     A label selects the option of its name. A name that would match another option is ignored; a conversion is rejected
     if labels cannot distinguish the options.
@@ -208,7 +208,7 @@ def name_that_would_select_another_option_is_not_applied(case):
 
 if __name__ == '__main__':
     main([
-        names_that_differ_by_underscore_stay_distinct, labels_with_underscore_match_their_options,
-        many_equal_names_convert_quickly, foreign_name_attributes_are_checked, name_that_changes_a_role_is_ignored,
-        name_that_would_select_another_option_is_not_applied
+        field_names_that_differ_by_underscore_remain_distinct, labels_with_underscore_match_their_options,
+        many_equal_field_names_convert_quickly, invalid_name_attributes_of_ctf_2_are_ignored_with_report,
+        name_attribute_that_changes_a_field_role_is_ignored, name_attribute_that_selects_another_option_is_ignored
     ])

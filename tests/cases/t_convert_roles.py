@@ -14,7 +14,7 @@ from t_filter import records_of  # noqa: E402
 from t_view import read  # noqa: E402
 
 
-def streams_without_ids_have_id_0(case):
+def packets_without_stream_id_belong_to_stream_class_0(case):
     """Packets of a trace with several stream classes have no stream id: all belong to class 0, in both versions."""
     fragments = [{'type': 'preamble', 'version': 2}, {'type': 'trace-class'},
                  {'type': 'clock-class', 'id': 'c', 'frequency': 1000000000}]
@@ -75,7 +75,7 @@ def with_roles(path, *context, header=(CLASS, STREAM), labels=False):
     return path
 
 
-def roles_are_kept_reported_or_rejected_when_field_has_several(case):
+def several_roles_of_a_field_are_kept_in_ctf_2(case):
     """All roles of a field count, and CTF 2 keeps them. Roles that CTF 1.8 cannot express are reported or rejected."""
     def seen(where):
         times = [r['time'].split('.') for r in records_of(case, where)]
@@ -120,7 +120,7 @@ def roles_are_kept_reported_or_rejected_when_field_has_several(case):
     check(status == 0 and got == OF_ROLES, 'babeltrace2 shows %s: %s', got, err.decode())
 
 
-def contradicting_roles_are_rejected(case):
+def field_with_contradictory_roles_is_rejected_by_name(case):
     """A field is rejected by name if its roles require different values."""
     def refuses(form, words, *context, options=(), **more):
         case.number = getattr(case, 'number', 0) + 1
@@ -150,7 +150,7 @@ def contradicting_roles_are_rejected(case):
         check(view(case, rewritten(case, form, path, *some)) == view(case, path, *some), '%s: the records differ', form)
 
 
-def several_times_in_a_header_advance_the_clock(case):
+def each_time_in_an_event_header_advances_the_clock(case):
     """
     An event header may have several times, also variable-length ones. Each advances the clock by the bits that it has.
     """
@@ -182,6 +182,6 @@ def several_times_in_a_header_advance_the_clock(case):
 
 if __name__ == '__main__':
     main([
-        streams_without_ids_have_id_0, roles_are_kept_reported_or_rejected_when_field_has_several,
-        contradicting_roles_are_rejected, several_times_in_a_header_advance_the_clock
+        packets_without_stream_id_belong_to_stream_class_0, several_roles_of_a_field_are_kept_in_ctf_2,
+        field_with_contradictory_roles_is_rejected_by_name, each_time_in_an_event_header_advances_the_clock
     ])

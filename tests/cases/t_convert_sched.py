@@ -76,7 +76,7 @@ def states_of(events, begin, end):
     return {tid: {state: one.ns[state] for state in STATES} for tid, one in threads.items()}
 
 
-def states_equal_the_analysis(case):
+def perfetto_thread_states_equal_those_of_the_trace(case):
     """No record is lost; states, wakers, processes and system calls are those of the trace."""
     for n in range(rounds(3)):
         path = case.path('sched%d' % n)
@@ -125,7 +125,7 @@ def flows_of(events):
     return flows
 
 
-def flows_connect_waker_and_woken_thread(case):
+def perfetto_flows_connect_waker_and_woken_thread(case):
     """Perfetto draws an arrow from the waker (the thread of sched_waking) to the switch to the thread `pid`."""
     path = case.path('flows')
     Simulation(case.random, 3000).write(path)
@@ -136,7 +136,7 @@ def flows_connect_waker_and_woken_thread(case):
     check(len(exact) > 100 and ours == exact, '%d flows, not %d', len(ours), len(exact))
 
 
-def trace_processor_finds_the_same(case):
+def trace_processor_reads_the_same_thread_states(case):
     tool = next(filter(None, map(shutil.which, ('trace_processor', 'trace_processor_shell'))), None)
     if not tool:
         raise Skip("Perfetto's trace_processor is not installed: its tables are not compared")
@@ -155,7 +155,7 @@ def trace_processor_finds_the_same(case):
           n_slices >= entries, 'trace_processor: %s', done.stdout)
 
 
-def losses_are_marked(case):
+def first_perfetto_event_after_a_loss_is_marked(case):
     """The first scheduler event after missing packets says so."""
     simulation, path = Simulation(case.random, 2000), case.path('cut')
     packets = simulation.write(path)
@@ -166,7 +166,7 @@ def losses_are_marked(case):
           sorted(packets))
 
 
-def threads_without_contexts_are_known_from_records(case):
+def threads_without_contexts_are_identified_by_records(case):
     """The kernel's names of fields; the waker is the thread that runs; a fork and a state dump tell processes."""
     plain, path = Plain(), case.path('bare')
     switch = plain.event('sched_switch', 'int32_t prev_pid; int64_t prev_state; int32_t next_pid;')
@@ -191,5 +191,6 @@ def threads_without_contexts_are_known_from_records(case):
 
 
 if __name__ == '__main__':
-    main([states_equal_the_analysis, flows_connect_waker_and_woken_thread, trace_processor_finds_the_same,
-          losses_are_marked, threads_without_contexts_are_known_from_records])
+    main([perfetto_thread_states_equal_those_of_the_trace, perfetto_flows_connect_waker_and_woken_thread,
+          trace_processor_reads_the_same_thread_states, first_perfetto_event_after_a_loss_is_marked,
+          threads_without_contexts_are_identified_by_records])

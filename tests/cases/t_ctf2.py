@@ -95,7 +95,7 @@ def bad_data(bad):
     return run
 
 
-def base_trace_is_read(case):
+def valid_ctf_2_base_trace_is_read_without_errors(case):
     """The valid trace that the invalid ones are derived from."""
     path = case.path('good')
     corpus2_bad.write(path)
@@ -109,7 +109,7 @@ def base_trace_is_read(case):
               '%s: the values differ', file)
 
 
-def cut_metadata_is_reported_and_records_are_read(case):
+def truncated_metadata_is_reported_and_records_are_read(case):
     """
     Complete fragments of truncated metadata are read, and the truncation is reported even if no record needs the
     missing part.
@@ -189,7 +189,7 @@ def same_text(text, value):
                                                                    'backslashreplace').decode('unicode_escape') == value
 
 
-def random_strings_and_blobs_are_read(case):
+def random_ctf_2_strings_and_blobs_are_read(case):
     """Random records with several fields of each kind and encoding."""
     for _ in range(rounds(100)):
         texts, others = [], []
@@ -232,7 +232,7 @@ def edges(encoding):
             ('ones', b'\xff' * 4, '\uffff' * 2 if size == 2 else REPLACED, True)]
 
 
-def edge_case_strings_are_read(case):
+def ctf_2_strings_with_partial_code_units_are_read(case):
     """
     Each edge case in a static-length and a dynamic-length string. A partial code unit violates the specification, but
     the rest of the string is read.
@@ -255,6 +255,7 @@ def edge_case_strings_are_read(case):
 
 if __name__ == '__main__':
     main([
-        base_trace_is_read, cut_metadata_is_reported_and_records_are_read, absent_class_ids_are_0_in_ctf_2,
-        random_strings_and_blobs_are_read, edge_case_strings_are_read
+        valid_ctf_2_base_trace_is_read_without_errors, truncated_metadata_is_reported_and_records_are_read,
+        absent_class_ids_are_0_in_ctf_2,
+        random_ctf_2_strings_and_blobs_are_read, ctf_2_strings_with_partial_code_units_are_read
     ] + [bad_metadata(bad) for bad in METADATA] + [bad_data(bad) for bad in corpus2_bad.DATA])

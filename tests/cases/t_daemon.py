@@ -87,7 +87,7 @@ def check_readme_trace(path):
             check(os.stat(os.path.join(top, name)).st_mode & 0o77 == 0, '%s/%s is open to others', top, name)
 
 
-def readme_commands_work(case):
+def readme_commands_succeed(case):
     """The command lines of the README, run by the user of the tests."""
     need('babeltrace2')
     directory = case.path('here')
@@ -108,7 +108,7 @@ def temporary_user():
         finished(['userdel', name], capture_output=True)
 
 
-def readme_commands_work_as_a_user(case):
+def readme_commands_succeed_as_unprivileged_user(case):
     if os.geteuid():
         raise Skip('needs root, to make a user')
     need('useradd', 'userdel', 'babeltrace2')
@@ -179,7 +179,7 @@ def loaded_session_equals_saved_session(case):
                   after[member])
 
 
-def mistakes_are_reported_with_hints(case):
+def command_line_mistakes_are_reported_with_hints(case):
     with own_daemon(case) as control:
         control('enable-event', 'a:b', status=1).prints('waymark create')
         control('craete', status=2).prints('create')
@@ -327,7 +327,7 @@ def record_uses_the_running_session_daemon(case):
               '--private used the daemon')
 
 
-def next_daemon_completes_an_interrupted_record(case):
+def next_daemon_completes_the_recording_of_a_killed_daemon(case):
     """The next session daemon completes the recording of a killed one. No record is missing."""
     with own_daemon(case) as control:
         control('list')
@@ -368,9 +368,9 @@ def unresponsive_application_is_reported(case):
 
 if __name__ == '__main__':
     main([
-        readme_commands_work, readme_commands_work_as_a_user, event_rules_select_events,
+        readme_commands_succeed, readme_commands_succeed_as_unprivileged_user, event_rules_select_events,
         record_adds_contexts_unless_others_are_named, loaded_session_equals_saved_session,
-        mistakes_are_reported_with_hints, list_to_full_output_reports_an_error, option_n_starts_no_daemon,
+        command_line_mistakes_are_reported_with_hints, list_to_full_output_reports_an_error, option_n_starts_no_daemon,
         lost_records_are_shown_at_stop_and_destroy, record_uses_the_running_session_daemon,
-        next_daemon_completes_an_interrupted_record, unresponsive_application_is_reported
+        next_daemon_completes_the_recording_of_a_killed_daemon, unresponsive_application_is_reported
     ])

@@ -110,7 +110,7 @@ def vm_size(pid):
         return next(int(line.split()[1]) << 10 for line in f if line.startswith('VmSize:'))
 
 
-def application_without_memory_keeps_its_old_layout(case):
+def application_without_address_space_keeps_its_old_rings(case):
     """
     An application that reconnects lacks the address space for the rings of the new layout. It records with its old
     rings.
@@ -394,7 +394,7 @@ def regenerate_rewrites_metadata_and_state_dump(case):
 if __name__ == '__main__':
     main([
         channels_and_events_are_added_to_an_active_session, added_context_is_in_every_later_record,
-        application_without_memory_keeps_its_old_layout, contexts_are_added_per_process_and_while_stopped,
+        application_without_address_space_keeps_its_old_rings, contexts_are_added_per_process_and_while_stopped,
         clear_removes_records_and_counts, clear_removes_records_of_ended_processes, corrupt_ring_ends_its_own_stream,
         loaded_session_records_the_same_as_the_saved_one, failed_forced_load_keeps_the_old_session,
         regenerate_rewrites_metadata_and_state_dump

@@ -53,7 +53,7 @@ def report_lost(path, value):
         os.pwrite(f.fileno(), value.to_bytes(8, 'little'), at + LOST)
 
 
-def corrupt_counts_change_no_others(case):
+def corrupt_counts_of_one_user_change_no_other_counts(case):
     """Root's sessions: root's application loses records, and another user's ring has impossible counts."""
     with open_to_all(case), World(case) as w:
         os.chmod(w.place, 0o755)
@@ -115,15 +115,15 @@ def counts_over_restarts(case, *channel):
         lives.end()
 
 
-def restarts_change_no_counts_of_shared_buffers(case):
+def daemon_restarts_change_no_counts_of_shared_buffers(case):
     counts_over_restarts(case)
 
 
-def restarts_change_no_counts_of_per_process_buffers(case):
+def daemon_restarts_change_no_counts_of_per_process_buffers(case):
     counts_over_restarts(case, '--buffers-pid')
 
 
-def process_that_ends_without_daemon_is_counted(case):
+def records_of_a_process_that_ends_without_daemon_are_counted(case):
     """
     The application ends while the session daemon is stopped, and the daemon is killed then. The counts include its
     buffers.
@@ -181,7 +181,7 @@ def list_counts_the_records_that_overwrite_buffers_hold(case):
         check(counts['overwritten'] > 0, 'nothing was overwritten')
 
 
-def removed_directory_is_reported(case):
+def removed_trace_directory_is_reported(case):
     """
     The warning has the number of lost records. If the consumer daemon was replaced, the number is unknown, and the
     warning says that records are lost.
@@ -212,6 +212,7 @@ def removed_directory_is_reported(case):
 
 
 if __name__ == '__main__':
-    main([corrupt_counts_change_no_others, restarts_change_no_counts_of_shared_buffers,
-          restarts_change_no_counts_of_per_process_buffers, process_that_ends_without_daemon_is_counted,
-          list_counts_the_records_that_overwrite_buffers_hold, removed_directory_is_reported])
+    main([corrupt_counts_of_one_user_change_no_other_counts, daemon_restarts_change_no_counts_of_shared_buffers,
+          daemon_restarts_change_no_counts_of_per_process_buffers,
+          records_of_a_process_that_ends_without_daemon_are_counted,
+          list_counts_the_records_that_overwrite_buffers_hold, removed_trace_directory_is_reported])

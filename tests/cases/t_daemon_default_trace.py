@@ -54,7 +54,7 @@ def state(control, name):
     return os.path.join(control.home, '.waymark', name)
 
 
-def default_trace_is_the_last_record(case):
+def default_trace_of_view_is_the_last_recorded_one(case):
     """Text and JSON, another reader, and paths that are relative or hold arbitrary bytes. No daemon is started."""
     with daemon_of_the_home(case) as control:
         control('view', status=1).prints('no trace given', 'waymark create')
@@ -82,7 +82,7 @@ def default_trace_is_the_last_record(case):
         check(not control.daemons(), 'a daemon was started')
 
 
-def default_trace_is_the_destroyed_session(case):
+def default_trace_of_view_is_the_destroyed_session(case):
     """
     The latest trace is that of the destroyed session; if several are destroyed, that of the current one. A session
     without a trace changes nothing.
@@ -215,7 +215,7 @@ def invalid_last_trace_file_is_ignored(case):
         control('view', status=1).prints('others may write')
 
 
-def unwritable_home_changes_no_command(case):
+def unwritable_home_directory_fails_no_command(case):
     """Status and output of the command stay the same."""
     def record(control, home, before=()):
         place = case.path('trace')
@@ -253,7 +253,7 @@ def unwritable_home_changes_no_command(case):
 
 if __name__ == '__main__':
     main([
-        default_trace_is_the_last_record, default_trace_is_the_destroyed_session,
+        default_trace_of_view_is_the_last_recorded_one, default_trace_of_view_is_the_destroyed_session,
         default_trace_is_the_later_of_record_and_session, follow_selects_the_active_session,
-        invalid_last_trace_file_is_ignored, unwritable_home_changes_no_command
+        invalid_last_trace_file_is_ignored, unwritable_home_directory_fails_no_command
     ])

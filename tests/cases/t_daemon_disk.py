@@ -116,7 +116,7 @@ def fill(place):
     return ballast
 
 
-def metadata_and_records_wait_while_the_disk_is_full(case):
+def metadata_and_records_are_written_when_a_full_disk_has_space(case):
     """
     An event that registers while the file system is full is enabled. Its declaration and its records are written when
     space is free.
@@ -155,7 +155,7 @@ def metadata_and_records_wait_while_the_disk_is_full(case):
             p.end()
 
 
-def records_wait_until_the_directory_is_created(case):
+def records_are_kept_until_the_trace_directory_is_created(case):
     """A session records before its directory can be created. The records wait in the rings."""
     with freezable_disk(case) as place, World(case) as w:
         program = w.scripted()
@@ -178,7 +178,7 @@ def records_wait_until_the_directory_is_created(case):
         program.end()
 
 
-def next_daemon_takes_sessions_over_from_a_frozen_disk(case):
+def next_session_daemon_adopts_sessions_on_a_frozen_disk(case):
     """
     The next session daemon takes over sessions without access to their file systems. Existing and new applications
     record on.
@@ -268,7 +268,7 @@ def blocking_close_does_not_block_the_consumer_daemon(case):
 
 if __name__ == '__main__':
     main([
-        frozen_disk_delays_no_other_session, metadata_and_records_wait_while_the_disk_is_full,
-        records_wait_until_the_directory_is_created,
-        next_daemon_takes_sessions_over_from_a_frozen_disk, blocking_close_does_not_block_the_consumer_daemon
+        frozen_disk_delays_no_other_session, metadata_and_records_are_written_when_a_full_disk_has_space,
+        records_are_kept_until_the_trace_directory_is_created,
+        next_session_daemon_adopts_sessions_on_a_frozen_disk, blocking_close_does_not_block_the_consumer_daemon
     ])

@@ -47,7 +47,7 @@ class RuleChanger:
 
 
 @limit(60)
-def first_record_of_constructors_and_main_is_recorded(case):
+def first_event_of_constructors_and_main_is_recorded(case):
     """Events are enabled before exec(). The first records of constructors and of main() are recorded each time."""
     times = rounds(1000)
     with World(case) as w:
@@ -103,7 +103,7 @@ def event_in_a_new_channel_is_recorded_by_the_next_call(case):
 
 
 @limit(60)
-def mappings_are_read_only_for_sessions_with_state_dump(case):
+def application_reads_its_mappings_only_for_a_state_dump(case):
     """
     An application reads its mappings before it receives the daemon's answer if a session records the state dump.
     Otherwise it does not read them.
@@ -129,6 +129,6 @@ def mappings_are_read_only_for_sessions_with_state_dump(case):
 
 if __name__ == '__main__':
     main([
-        first_record_of_constructors_and_main_is_recorded, enabled_event_is_recorded_by_the_next_call,
-        event_in_a_new_channel_is_recorded_by_the_next_call, mappings_are_read_only_for_sessions_with_state_dump
+        first_event_of_constructors_and_main_is_recorded, enabled_event_is_recorded_by_the_next_call,
+        event_in_a_new_channel_is_recorded_by_the_next_call, application_reads_its_mappings_only_for_a_state_dump
     ])

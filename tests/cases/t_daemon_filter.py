@@ -20,7 +20,7 @@ def only(records, events):
 
 
 @limit(300)
-def recording_filter_equals_reading_filter(case):
+def filter_at_recording_selects_the_same_records_as_in_view(case):
     """
     A recording with a filter has the same records as a complete recording that is read with the filter, for fields of
     every type.
@@ -112,7 +112,7 @@ def filters_survive_save_and_load(case):
         check(list(numbers_of(trace).values()) == [[4, 5]], 'wrong records: %s', numbers_of(trace))
 
 
-def filters_stay_in_force_over_restarts(case):
+def filters_remain_active_over_daemon_restarts(case):
     """Applications keep their filters while no daemon runs and under the next daemon, which can change them."""
     with World(case) as w:
         program = w.scripted()
@@ -221,7 +221,7 @@ def filter_change_neither_loses_nor_repeats_records(case):
               list(wanted.values())[0][:20], [n[:20] for n in numbers.values()])
 
 
-def record_option_filters_records(case):
+def filter_option_of_record_selects_records(case):
     """`record --filter`, with --private and through the daemon. A filter on a missing field keeps no record."""
     with World(case) as w:
         for options in ([], ['--private']):
@@ -240,7 +240,8 @@ def record_option_filters_records(case):
 
 if __name__ == '__main__':
     main([
-        recording_filter_equals_reading_filter, filters_are_shown_saved_and_merged, filters_survive_save_and_load,
-        filters_stay_in_force_over_restarts, oversized_and_invalid_filters_are_rejected,
-        filter_change_neither_loses_nor_repeats_records, record_option_filters_records
+        filter_at_recording_selects_the_same_records_as_in_view, filters_are_shown_saved_and_merged,
+        filters_survive_save_and_load, filters_remain_active_over_daemon_restarts,
+        oversized_and_invalid_filters_are_rejected, filter_change_neither_loses_nor_repeats_records,
+        filter_option_of_record_selects_records
     ])

@@ -78,7 +78,7 @@ def stopped_application_delays_no_command(case):
 
 
 @limit(30)
-def unresponsive_application_delays_one_command(case):
+def unresponsive_application_delays_only_the_first_command(case):
     """
     The application registers an enabled event but never answers. Each command names it; only the first one waits for
     it.
@@ -100,7 +100,7 @@ def unresponsive_application_delays_one_command(case):
         w.finish('all', lost=0)
 
 
-def session_ends_over_a_stopped_application(case):
+def session_ends_while_an_application_is_stopped(case):
     """A session starts, stops and ends while the application is stopped. The application survives."""
     with World(case) as w:
         program = w.scripted()
@@ -115,7 +115,7 @@ def session_ends_over_a_stopped_application(case):
 
 
 @limit(60)
-def idle_processes_do_not_wake(case):
+def idle_daemons_and_applications_do_not_wake_up(case):
     """The session daemon, the consumer daemon and an idle application, in a session that records."""
     if SANITIZED:
         raise Skip('a sanitizer starts threads')
@@ -133,7 +133,7 @@ def idle_processes_do_not_wake(case):
 
 
 @limit(30)
-def idle_applications_do_not_wake_for_others(case):
+def idle_applications_do_not_wake_up_for_busy_ones(case):
     """Idle applications share their rings with one that fills them."""
     if SANITIZED:
         raise Skip('a sanitizer starts threads')
@@ -174,7 +174,7 @@ def mapped_rings(pid):
 
 
 @limit(30)
-def rings_of_state_dump_alone_are_not_prefaulted(case):
+def rings_with_only_a_state_dump_are_not_prefaulted(case):
     """
     The helper thread alone records the state dump. Those rings get pages on demand; rings of other events are
     prefaulted.
@@ -206,7 +206,7 @@ def check_no_polling(programs, words):
 
 
 @limit(120)
-def application_finds_the_second_daemon_without_polling(case):
+def application_connects_to_a_second_daemon_without_polling(case):
     """
     A user's application is connected to the user's own daemon or to root's. It does not poll for the other daemon, and
     connects to it when that starts.
@@ -244,7 +244,7 @@ def application_finds_the_second_daemon_without_polling(case):
         check(sorted(map(len, numbers.values())) == [10, 10], 'wrong records: %s', numbers)
 
 
-def application_finds_the_daemon_of_a_later_login(case):
+def application_connects_to_the_daemon_of_a_later_login(case):
     """
     The application starts before the user's directory below /run/user exists and is connected to root's daemon. It also
     connects to the user's daemon there.
@@ -295,8 +295,9 @@ def daemon_without_descriptors_does_not_spin(case):
 
 if __name__ == '__main__':
     main([
-        stopped_application_delays_no_command, unresponsive_application_delays_one_command,
-        session_ends_over_a_stopped_application, idle_processes_do_not_wake, idle_applications_do_not_wake_for_others,
-        rings_of_state_dump_alone_are_not_prefaulted, application_finds_the_second_daemon_without_polling,
-        application_finds_the_daemon_of_a_later_login, daemon_without_descriptors_does_not_spin
+        stopped_application_delays_no_command, unresponsive_application_delays_only_the_first_command,
+        session_ends_while_an_application_is_stopped, idle_daemons_and_applications_do_not_wake_up,
+        idle_applications_do_not_wake_up_for_busy_ones, rings_with_only_a_state_dump_are_not_prefaulted,
+        application_connects_to_a_second_daemon_without_polling, application_connects_to_the_daemon_of_a_later_login,
+        daemon_without_descriptors_does_not_spin
     ])

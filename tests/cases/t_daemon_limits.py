@@ -86,7 +86,7 @@ def session_stops_at_its_maximum_size(case):
         w.finish('other', lost=0)
 
 
-def maximum_size_holds_after_restarts(case):
+def maximum_size_of_a_session_is_kept_after_restarts(case):
     """The size is measured again when a daemon is replaced; it does not depend on the daemon's memory."""
     with World(case) as w:
         program = w.scripted()
@@ -112,7 +112,7 @@ def maximum_size_holds_after_restarts(case):
         program.end()
 
 
-def maximum_size_holds_without_a_session_daemon(case):
+def maximum_size_is_kept_without_a_session_daemon(case):
     """
     Without a session daemon, the consumer daemon does not exceed the limit. The next session daemon learns that the
     session is full.
@@ -138,7 +138,7 @@ def maximum_size_holds_without_a_session_daemon(case):
         program.end()
 
 
-def maximum_size_is_shared_by_processes(case):
+def maximum_size_covers_the_traces_of_all_processes(case):
     with World(case) as w:
         programs = [w.scripted() for _ in range(3)]
         begin(w, 'small', '--buffers-pid', *SMALL)
@@ -242,7 +242,7 @@ def trace_size_of_one_user_is_limited(case):
             w.session('three'))
 
 
-def free_disk_space_is_kept(case):
+def reserved_disk_space_is_left_free(case):
     """
     The consumer daemon leaves the reserve free (disk-reserve, but at most a twentieth of the disk). A disk with less
     free space counts as full until space is freed.
@@ -339,7 +339,7 @@ def lowered_limits_keep_running_sessions(case):
         program.end()
 
 
-def rules_beyond_the_reply_size_are_rejected(case):
+def rules_that_do_not_fit_into_a_reply_are_rejected(case):
     """Rules that do not fit into a reply are rejected. The existing rules are listed and survive a restart."""
     with World(case) as w:
         w('create', 'one')
@@ -383,9 +383,10 @@ def invalid_limits_file_stops_the_daemon_start(case):
 
 if __name__ == '__main__':
     main([
-        session_stops_at_its_maximum_size, maximum_size_holds_after_restarts,
-        maximum_size_holds_without_a_session_daemon, maximum_size_is_shared_by_processes,
+        session_stops_at_its_maximum_size, maximum_size_of_a_session_is_kept_after_restarts,
+        maximum_size_is_kept_without_a_session_daemon, maximum_size_covers_the_traces_of_all_processes,
         invalid_maximum_size_is_rejected, each_limit_of_the_file_is_enforced, trace_size_of_one_user_is_limited,
-        free_disk_space_is_kept, applications_beyond_the_limit_run_unrecorded, lowered_limits_keep_running_sessions,
-        rules_beyond_the_reply_size_are_rejected, invalid_limits_file_stops_the_daemon_start
+        reserved_disk_space_is_left_free, applications_beyond_the_limit_run_unrecorded,
+        lowered_limits_keep_running_sessions, rules_that_do_not_fit_into_a_reply_are_rejected,
+        invalid_limits_file_stops_the_daemon_start
     ])

@@ -147,7 +147,7 @@ def next_daemon_finds_ring_files_without_applications(case):
         check(os.listdir(where) == [], 'wrong files are left: %s', os.listdir(where))
 
 
-def recover_leaves_rings_in_use(case):
+def recover_does_not_change_rings_in_use(case):
     """`recover` fails without changes while an application maps the rings. The next daemon continues with them."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
@@ -258,7 +258,7 @@ def recover_completes_a_truncated_trace(case):
                       '%s: %d records, %s', what, len(numbers), counts)
 
 
-def damaged_ring_directory_is_rejected_or_reported(case):
+def damage_in_a_ring_directory_is_reported_by_recover(case):
     """
     `recover` rejects a directory without a clock or a valid session and keeps it. It reports invalid rings and recovers
     the others.
@@ -397,7 +397,7 @@ def concurrent_recovers_write_each_record_once(case):
             w.wait(lambda: not glob.glob('/tmp/waymark-recover-*'), 'files in /tmp to be removed')
 
 
-def truncated_ring_file_breaks_only_its_session(case):
+def truncated_ring_file_affects_only_its_session(case):
     """Ring files are truncated while the daemons map them. The daemons survive, and another session is complete."""
     with World(case) as w:
         where, program = case.path('rings'), w.scripted()
@@ -439,7 +439,7 @@ def recording_continues_when_ring_files_are_removed(case):
         check(sorted(len(n) for n in w.finish('one', lost=0)[2].values()) == [5, 15], 'records are missing')
 
 
-def next_daemon_reattaches_removed_ring_files(case):
+def next_daemon_reattaches_rings_of_removed_files(case):
     """
     The directory is removed and both daemons are killed. The application that maps the rings hands them to the next
     daemon.
@@ -504,9 +504,10 @@ if __name__ == '__main__':
     print('# moments with seed %d' % SEED)
     main([
         records_survive_the_kill_of_all_processes, next_daemon_finds_ring_files_without_applications,
-        recover_leaves_rings_in_use, rings_of_another_machine_are_recovered, recover_completes_a_truncated_trace,
-        damaged_ring_directory_is_rejected_or_reported, rings_of_ended_processes_are_recovered,
-        recover_on_a_full_disk_keeps_the_rings, concurrent_recovers_write_each_record_once,
-        truncated_ring_file_breaks_only_its_session, recording_continues_when_ring_files_are_removed,
-        next_daemon_reattaches_removed_ring_files, unsafe_ring_directories_are_rejected
+        recover_does_not_change_rings_in_use, rings_of_another_machine_are_recovered,
+        recover_completes_a_truncated_trace, damage_in_a_ring_directory_is_reported_by_recover,
+        rings_of_ended_processes_are_recovered, recover_on_a_full_disk_keeps_the_rings,
+        concurrent_recovers_write_each_record_once, truncated_ring_file_affects_only_its_session,
+        recording_continues_when_ring_files_are_removed, next_daemon_reattaches_rings_of_removed_files,
+        unsafe_ring_directories_are_rejected
     ])

@@ -176,7 +176,7 @@ def one_reason(w, word, sentence):
 
 
 @limit(120)
-def unrecorded_application_is_named_for_each_reason(case):
+def unrecorded_application_is_reported_for_each_reason(case):
     """REASONS has an entry for each reason of src/wire/unrecorded.def."""
     sentences = reasons()
     check(sentences.keys() == REASONS.keys(), 'reasons without an entry, or entries without a reason: %s',
@@ -198,7 +198,7 @@ def with_and_without_daemon(case):
         yield w, ['record', '--private']
 
 
-def record_names_unrecorded_application(case):
+def record_reports_an_unrecorded_application(case):
     for w, record in with_and_without_daemon(case):
         command = 'ulimit -n 4; exec %s fork 1' % case.program('procs')
         w(*record, '--', 'sh', '-c', command).prints(reasons()['descriptors'], 'procs (pid ')
@@ -246,7 +246,7 @@ def directory_of_killed_record_is_removed(case):
     runs.wait()
 
 
-def per_process_directory_is_found_when_many_are_taken(case):
+def unused_per_process_directory_is_found_among_many(case):
     """
     Directories with the same name, process and second exist already, as after hundreds of exec() calls in a second.
     """
@@ -271,7 +271,7 @@ def per_process_directory_is_found_when_many_are_taken(case):
 
 
 if __name__ == '__main__':
-    main([per_process_directory_is_found_when_many_are_taken, every_kind_of_event_is_listed,
-          unrecorded_application_is_named_for_each_reason,
-          directory_of_killed_record_is_removed, record_names_unrecorded_application,
+    main([unused_per_process_directory_is_found_among_many, every_kind_of_event_is_listed,
+          unrecorded_application_is_reported_for_each_reason,
+          directory_of_killed_record_is_removed, record_reports_an_unrecorded_application,
           record_reports_that_no_event_matched])

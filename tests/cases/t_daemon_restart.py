@@ -20,7 +20,7 @@ BOUND_S, SLACK_S = 3, 60
 
 
 class RandomActions:
-    """The random actions of restarted_daemon_finds_its_applications."""
+    """The random actions of restarted_daemon_reconnects_to_its_applications."""
 
     def __init__(self, world, random):
         self.world, self.random, self.programs, self.frozen = world, random, [], None
@@ -98,7 +98,7 @@ class RandomActions:
 
 
 @limit(60)
-def restarted_daemon_finds_its_applications(case):
+def restarted_daemon_reconnects_to_its_applications(case):
     """
     Daemons and applications start, stop and are killed in random order. The daemon finds all live applications, and
     they record on in the first session.
@@ -129,7 +129,7 @@ def restarted_daemon_finds_its_applications(case):
 
 
 @limit(30)
-def application_start_waits_a_bounded_time(case):
+def application_start_waits_a_limited_time_for_the_daemon(case):
     """An application starts while its daemon is stopped, or is killed during the registration."""
     with World(case) as w:
         w.begin('any')
@@ -159,7 +159,7 @@ def concurrent_commands_start_one_daemon(case):
         check(len(w('list', '--json').json['sessions']) == 8, 'sessions are missing: %s', w('list').out)
 
 
-def activated_daemon_takes_over_the_running_one(case):
+def socket_activated_daemon_takes_over_from_the_running_one(case):
     """
     A socket of systemd appears while a daemon runs that a command has started. The first command on the socket moves
     everything to the activated daemon.
@@ -289,7 +289,7 @@ def next_daemon_completes_an_unfinished_trace(case):
 if __name__ == '__main__':
     print('# any order with seed %d' % SEED)
     main([
-        restarted_daemon_finds_its_applications, application_start_waits_a_bounded_time,
-        concurrent_commands_start_one_daemon, activated_daemon_takes_over_the_running_one,
+        restarted_daemon_reconnects_to_its_applications, application_start_waits_a_limited_time_for_the_daemon,
+        concurrent_commands_start_one_daemon, socket_activated_daemon_takes_over_from_the_running_one,
         recording_continues_in_directory_that_is_not_utf8, next_daemon_completes_an_unfinished_trace
     ])

@@ -118,7 +118,7 @@ def overwritten_records_count_as_lost_in_each_report(case):
         check_sum(session['counts'], 'list')
 
 
-def matching_events_exclude_exclusions(case):
+def count_of_matching_events_leaves_out_exclusions(case):
     """The number of matching events of a rule leaves out its exclusions."""
     with World(case) as w:
         program = w.scripted()
@@ -162,7 +162,7 @@ def restarted_session_appends_to_its_trace(case):
         w.finish('always', lost=0)
 
 
-def buffers_pid_makes_a_trace_per_process(case):
+def buffers_pid_option_creates_a_trace_per_process(case):
     """
     --buffers-pid creates a trace for each process, including forked children and executed programs. All are complete
     after the processes end.
@@ -258,7 +258,7 @@ def session_of_one_executable_records_its_processes(case):
         w.wait_end(other, None)
 
 
-def follow_survives_ended_ancestors_and_a_restart(case):
+def followed_process_is_recorded_after_its_ancestors_ended(case):
     """The next session daemon knows the followed process, although its ancestors have ended."""
     with World(case) as w, contextlib.ExitStack() as at_last:
         go = Gate(case.path('go'))
@@ -284,7 +284,7 @@ def follow_survives_ended_ancestors_and_a_restart(case):
         w.finish('follows', killed=True, lost=0)
 
 
-def follow_survives_a_double_fork(case):
+def followed_process_is_recorded_after_a_double_fork(case):
     """A daemon-like double fork: the child ends, so /proc no longer shows the ancestors. The grandchild is recorded."""
     with World(case) as w, contextlib.ExitStack() as at_last:
         program = w.scripted()
@@ -373,7 +373,7 @@ def children_of_tracked_processes_are_not_tracked(case):
         program.end()
 
 
-def tracks_beyond_the_limit_change_nothing(case):
+def track_request_above_the_limit_changes_nothing(case):
     """A request that exceeds the limit changes nothing."""
     with World(case) as w:
         program = w.scripted()
@@ -394,7 +394,7 @@ def tracks_beyond_the_limit_change_nothing(case):
         w.finish('some', lost=0)
 
 
-def stop_over_a_hanging_consumer_daemon_blocks_nothing_else(case):
+def stop_with_a_stopped_consumer_daemon_blocks_no_other_command(case):
     """
     While `stop` waits for the consumer daemon, applications start and end, and sessions are listed and changed. All
     records are in the trace at the end.
@@ -428,7 +428,7 @@ def stop_over_a_hanging_consumer_daemon_blocks_nothing_else(case):
             numbers_of(other))
 
 
-def applications_start_over_a_hanging_consumer_daemon(case):
+def applications_start_while_the_consumer_daemon_is_stopped(case):
     """
     New applications need rings, which the consumer daemon receives when it resumes. The first records of these
     applications are in the trace.
@@ -477,7 +477,7 @@ def blocking_application_waits_and_loses_nothing(case):
               {n: len(of) for n, of in numbers.items()})
 
 
-def application_that_may_not_block_counts_losses(case):
+def application_without_blocking_permission_counts_losses(case):
     """
     The same channel, but the environment does not allow the application to block: it does not wait, and its losses are
     counted.
@@ -496,7 +496,7 @@ def application_that_may_not_block_counts_losses(case):
         check(session['counts']['lost'] > 0, 'no record is counted as lost')
 
 
-def record_works_beside_a_hanging_daemon(case):
+def record_falls_back_to_private_mode_if_the_daemon_hangs(case):
     """`waymark record` falls back to --private and prints a warning."""
     with World(case) as w:
         daemon = w.sessiond()
@@ -560,12 +560,13 @@ def ctf_2_session_survives_save_restart_and_new_layouts(case):
 if __name__ == '__main__':
     main([
         sessions_have_their_own_events_contexts_and_modes, overwritten_records_count_as_lost_in_each_report,
-        matching_events_exclude_exclusions, restarted_session_appends_to_its_trace,
-        buffers_pid_makes_a_trace_per_process, session_of_one_pid_records_that_process,
-        session_of_one_executable_records_its_processes, follow_survives_ended_ancestors_and_a_restart,
-        follow_survives_a_double_fork, track_and_untrack_select_processes,
-        children_of_tracked_processes_are_not_tracked, tracks_beyond_the_limit_change_nothing,
-        stop_over_a_hanging_consumer_daemon_blocks_nothing_else, applications_start_over_a_hanging_consumer_daemon,
-        blocking_application_waits_and_loses_nothing, application_that_may_not_block_counts_losses,
-        record_works_beside_a_hanging_daemon, ctf_2_session_survives_save_restart_and_new_layouts
+        count_of_matching_events_leaves_out_exclusions, restarted_session_appends_to_its_trace,
+        buffers_pid_option_creates_a_trace_per_process, session_of_one_pid_records_that_process,
+        session_of_one_executable_records_its_processes, followed_process_is_recorded_after_its_ancestors_ended,
+        followed_process_is_recorded_after_a_double_fork, track_and_untrack_select_processes,
+        children_of_tracked_processes_are_not_tracked, track_request_above_the_limit_changes_nothing,
+        stop_with_a_stopped_consumer_daemon_blocks_no_other_command,
+        applications_start_while_the_consumer_daemon_is_stopped, blocking_application_waits_and_loses_nothing,
+        application_without_blocking_permission_counts_losses, record_falls_back_to_private_mode_if_the_daemon_hangs,
+        ctf_2_session_survives_save_restart_and_new_layouts
     ])

@@ -69,7 +69,7 @@ def metadata_is_complete_after_kill_of_session_daemon(case):
         check_metadata(case, 'session', point, after)
 
 
-def returning_application_changes_layout_without_loss(case):
+def reconnecting_application_changes_rings_without_loss(case):
     """
     A context is added while the application is stopped and without connection. It then receives the rings of all
     layouts and changes to the newest; its threads lose and repeat no record meanwhile. The daemon is replaced after
@@ -105,4 +105,4 @@ def returning_application_changes_layout_without_loss(case):
 
 if __name__ == '__main__':
     main([metadata_is_complete_after_kill_of_consumer_daemon,
-          metadata_is_complete_after_kill_of_session_daemon, returning_application_changes_layout_without_loss])
+          metadata_is_complete_after_kill_of_session_daemon, reconnecting_application_changes_rings_without_loss])

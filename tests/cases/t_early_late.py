@@ -21,7 +21,7 @@ def constructors_and_destructors_are_recorded(case):
     check(numbers.get(4) == [1], 'the exit handler recorded %s', numbers.get(4))
 
 
-def signal_handler_records_every_50_us(case):
+def signal_handler_records_every_50_us_without_loss(case):
     case.checked([case.program('early_late'), str(rounds(400000)), '50'], ['--subbuf-size', '4M'], lost=0)
     check(case.ledger.flag(0) >= 20, 'the handler had only %d turns', case.ledger.flag(0))
 
@@ -86,7 +86,7 @@ def clock_frequency_is_correct(case):
 
 if __name__ == '__main__':
     main([
-        constructors_and_destructors_are_recorded, signal_handler_records_every_50_us,
+        constructors_and_destructors_are_recorded, signal_handler_records_every_50_us_without_loss,
         library_loaded_repeatedly_is_recorded, copies_of_a_library_are_recorded, wall_clock_of_records_is_correct,
         clock_frequency_is_correct
     ])

@@ -163,7 +163,7 @@ def control_characters_in_names_are_not_printed(case):
     check('[31mred' in result.err and '\x1b' not in result.err, 'it printed: %r', result.err)
 
 
-def program_that_ends_last_is_reported(case):
+def unrecorded_program_that_ends_last_is_reported(case):
     """
     The program ends after the last read of the kernel's notifications and before the last check of the children. It is
     reported all the same.
@@ -176,7 +176,7 @@ def program_that_ends_last_is_reported(case):
           result.summary['not_followed'])
 
 
-def late_registration_is_reported(case):
+def application_that_failed_to_register_in_time_is_reported(case):
     """
     The registration of an application times out: the application continues, and the summary says that its first records
     may be missing.
@@ -193,7 +193,7 @@ def late_registration_is_reported(case):
           case.ledger.begun())
 
 
-def short_lived_programs_are_not_reported(case):
+def short_lived_programs_are_not_reported_as_unrecorded(case):
     """Many programs at once, checked during exec and at exit: none is reported to have cleared its environment."""
     for _ in range(rounds(50)):
         result = case.record(['sh', '-c', 'for i in $(seq 100); do %s leaf 1 & done; wait' % case.program('procs')])
@@ -224,7 +224,7 @@ while True:
 """
 
 
-def group_signal_of_a_descendant_is_not_forwarded(case):
+def signal_of_a_descendant_to_its_group_is_not_forwarded(case):
     """
     A signal that a descendant sends to the whole group reaches the group only. The program has left the group here,
     because two pending signals of one kind are delivered as one.
@@ -264,7 +264,7 @@ if __name__ == '__main__':
         program_inherits_the_environment_unchanged, closed_standard_descriptors_stay_closed,
         summary_to_full_output_reports_an_error, file_size_limit_is_reported, soft_descriptor_limit_is_raised,
         hard_descriptor_limit_is_reported, program_that_drops_root_is_reported,
-        control_characters_in_names_are_not_printed, program_that_ends_last_is_reported, late_registration_is_reported,
-        short_lived_programs_are_not_reported, group_signal_of_a_descendant_is_not_forwarded,
-        interrupt_before_the_start_starts_no_program
+        control_characters_in_names_are_not_printed, unrecorded_program_that_ends_last_is_reported,
+        application_that_failed_to_register_in_time_is_reported, short_lived_programs_are_not_reported_as_unrecorded,
+        signal_of_a_descendant_to_its_group_is_not_forwarded, interrupt_before_the_start_starts_no_program
     ])

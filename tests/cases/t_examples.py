@@ -65,7 +65,7 @@ def check_own_records(case, records, path):
     check(theirs == wanted, 'babeltrace shows wrong rounds: %s', theirs[:3])
 
 
-def self_trace_controls_its_own_session(case):
+def example_self_trace_records_only_its_own_session(case):
     """
     self_trace starts a session daemon, or finds the running one, and leaves no session. Its trace has no events of
     other programs.
@@ -90,7 +90,7 @@ def self_trace_controls_its_own_session(case):
         other.kill()
 
 
-def self_trace_reports_a_used_directory(case):
+def example_self_trace_reports_a_used_directory(case):
     """self_trace reports the reason, exits with status 1 and leaves no session."""
     with World(case) as w:
         os.mkdir(case.path('taken'))
@@ -104,7 +104,7 @@ def self_trace_reports_a_used_directory(case):
         check(w('list', '--json').json['sessions'] == [], 'a session is left')
 
 
-def slow_request_requests_one_snapshot(case):
+def example_slow_request_creates_one_snapshot(case):
     """The flight recorder gets a snapshot with all requests, although the program ends at once."""
     with World(case) as w:
         def run():
@@ -129,7 +129,7 @@ def count_events(case, *argv):
     return done.returncode, done.stdout, done.stderr
 
 
-def count_events_equals_view(case):
+def example_count_events_equals_view(case):
     """The counts of count_events equal those of `waymark view`."""
     path = case.record([case.program('types'), '300'], ['-c', 'vpid']).ok().directory
     wanted = collections.Counter(r['event'] for r in viewed(case, path))
@@ -140,7 +140,7 @@ def count_events_equals_view(case):
     check(found['types:refs'] == 300, '%s records of types:refs, not 300', found['types:refs'])
 
 
-def count_events_reports_missing_traces(case):
+def example_count_events_reports_missing_traces(case):
     """No argument, and a directory that does not exist."""
     for argv, words in (((), 'usage: count_events DIR'), ((case.path('nothing'),), 'nothing')):
         status, out, err = count_events(case, *argv)
@@ -150,7 +150,7 @@ def count_events_reports_missing_traces(case):
 
 if __name__ == '__main__':
     main([
-        self_trace_controls_its_own_session, self_trace_reports_a_used_directory, slow_request_requests_one_snapshot,
-        count_events_equals_view,
-        count_events_reports_missing_traces
+        example_self_trace_records_only_its_own_session, example_self_trace_reports_a_used_directory,
+        example_slow_request_creates_one_snapshot, example_count_events_equals_view,
+        example_count_events_reports_missing_traces
     ])

@@ -177,7 +177,7 @@ def simple(records):
 
 
 @limit(600)
-def random_filters_equal_the_second_evaluation(case):
+def random_filters_equal_independent_evaluation(case):
     """Expressions over values of the corpus's traces select the same records as the evaluation in Python."""
     tried = chosen = 0
     for trace in corpus18.GOOD:
@@ -246,7 +246,7 @@ def filter_selects_by_variant_option(case):
     check(status == 1 and 'is a variant' in err and option in err, '%s: status %d, %s', variant, status, err)
 
 
-def exists_finds_structures_and_elements(case):
+def filter_exists_is_true_for_present_structures_and_elements(case):
     """exists() of fields that are neither number nor text: structure options, elements, and members of an option."""
     path = case.path('trace')
     next(t for t in corpus18.GOOD if t.name == 'variants_in_every_place').make(path)
@@ -259,7 +259,7 @@ def exists_finds_structures_and_elements(case):
                   len(lines), count, err)
 
 
-def filter_mistakes_are_reported_with_their_place(case):
+def filter_errors_are_reported_with_their_position(case):
     result = case.record([case.program('types')]).ok()
     field = next(path for record in records_of(case, result.directory) for path, _ in leaves(record['fields'])
                  if len(path) > 4 and NAME.match(path))
@@ -270,7 +270,7 @@ def filter_mistakes_are_reported_with_their_place(case):
         check(status == 1 and not lines and words in err, '%s: status %d, %d lines: %s', text, status, len(lines), err)
 
 
-def label_ranges_beyond_the_field_match(case):
+def filter_matches_label_ranges_beyond_the_field_width(case):
     """A label's range that exceeds the values of its field, and the range of signed numbers."""
     plain, path = Plain(), case.path('labels')
     plain.event('e', 'enum : uint8_t { low = 0 ... 127, high = 128 ... 0xFFFFFFFFFFFFFFFF } f;')
@@ -283,7 +283,7 @@ def label_ranges_beyond_the_field_match(case):
         check(got == list(wanted), '%s gives %s', text, got)
 
 
-def wrong_filter_results_are_found(case):
+def planted_wrong_filter_results_are_detected(case):
     record = {'fields': {'a': 1, 'b': {'label': 'X', 'value': 2}, 'c': ['p', 'q']}}
     for expression, wanted in ((Comparison('a', '==', 1), True), (Comparison('a', '<', 1), False),
                                (Comparison('b', '==',
@@ -299,7 +299,8 @@ def wrong_filter_results_are_found(case):
 
 if __name__ == '__main__':
     main([
-        wrong_filter_results_are_found, random_filters_equal_the_second_evaluation, filter_selects_by_context_and_name,
-        filter_selects_by_variant_option, exists_finds_structures_and_elements,
-        filter_mistakes_are_reported_with_their_place, label_ranges_beyond_the_field_match
+        planted_wrong_filter_results_are_detected, random_filters_equal_independent_evaluation,
+        filter_selects_by_context_and_name, filter_selects_by_variant_option,
+        filter_exists_is_true_for_present_structures_and_elements, filter_errors_are_reported_with_their_position,
+        filter_matches_label_ranges_beyond_the_field_width
     ])

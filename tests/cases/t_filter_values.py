@@ -344,7 +344,7 @@ def readings(maker, first, second):
 
 
 @limit(300)
-def each_pair_of_operators_binds_as_in_c(case):
+def each_pair_of_filter_operators_groups_as_in_c(case):
     """Each operator next to one of each precedence level, with values for which the grouping changes the result."""
     path, n_changed = case.path('trace'), 0
     records = made(case, path)
@@ -368,7 +368,7 @@ def each_pair_of_operators_binds_as_in_c(case):
 
 
 @limit(300)
-def random_expressions_equal_the_second_evaluation(case):
+def random_expressions_equal_independent_evaluation(case):
     """Trees of all operators over fields of all types select the same records as a second evaluation."""
     path, part, used = case.path('trace'), 0, set()
     records = made(case, path)
@@ -386,4 +386,4 @@ def random_expressions_equal_the_second_evaluation(case):
 
 
 if __name__ == '__main__':
-    main([each_pair_of_operators_binds_as_in_c, random_expressions_equal_the_second_evaluation])
+    main([each_pair_of_filter_operators_groups_as_in_c, random_expressions_equal_independent_evaluation])

@@ -153,7 +153,7 @@ def follow_prints_each_record_once_in_order(case):
 
 
 @limit(300)
-def follow_ends_with_session_signal_or_time(case):
+def follow_ends_at_session_end_signal_or_end_time(case):
     """
     It ends when the session is destroyed, at Ctrl-C and SIGTERM after all existing records, and at the end of --end.
     """
@@ -232,7 +232,7 @@ def follow_prints_events_declared_later(case):
 
 
 @limit(300)
-def follow_continues_over_clear_and_rotation(case):
+def follow_continues_after_clear_and_rotation(case):
     """Files are removed while they are followed. Later records are printed, and none twice."""
     with World(case) as w:
         w.begin('one', channel=(*SMALL, '--tracefile-size', '16k', '--tracefile-count', '4'))
@@ -252,7 +252,7 @@ def follow_continues_over_clear_and_rotation(case):
 
 
 @limit(300)
-def follow_continues_over_the_kill_of_one_daemon(case):
+def follow_continues_after_one_daemon_is_killed(case):
     """A follower continues over the crash of either daemon, and ends with the session."""
     with World(case) as w:
         w.begin('one', channel=SMALL)
@@ -346,8 +346,8 @@ def view_of_unfinished_packets_reports_no_damage(case):
 
 if __name__ == '__main__':
     main([
-        follow_prints_each_record_once_in_order, follow_ends_with_session_signal_or_time,
-        follow_prints_events_declared_later, follow_continues_over_clear_and_rotation,
-        follow_continues_over_the_kill_of_one_daemon, follow_ends_when_both_daemons_are_killed,
+        follow_prints_each_record_once_in_order, follow_ends_at_session_end_signal_or_end_time,
+        follow_prints_events_declared_later, follow_continues_after_clear_and_rotation,
+        follow_continues_after_one_daemon_is_killed, follow_ends_when_both_daemons_are_killed,
         view_of_an_active_session_reports_no_damage, view_of_unfinished_packets_reports_no_damage
     ])

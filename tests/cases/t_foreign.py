@@ -189,7 +189,7 @@ def streams_without_a_clock_are_merged_by_time(case):
               got)
 
 
-def damage_that_repeats_is_counted(case):
+def repeated_damage_messages_are_printed_as_a_count(case):
     """The first message of a kind is printed, and the last one with the number of those between."""
     path = case.path('damaged')
     header = ('stream { packet.context := struct { u8 packet_size; u8 content_size; };\n'
@@ -208,7 +208,7 @@ def damage_that_repeats_is_counted(case):
         check('byte %d' % (6 * (n - 1)) in said[-1], '%d: the last place is not in %s', n, said)
 
 
-def warnings_that_repeat_are_counted(case):
+def repeated_warnings_are_printed_as_a_count(case):
     """In one trace, and in several."""
     path = case.path('of')
     attributes = 'typealias integer { size = 8; aa = 1; } := %s;\n'
@@ -222,7 +222,7 @@ def warnings_that_repeat_are_counted(case):
           said[1])
 
 
-def long_paths_are_cut_behind_an_ellipsis(case):
+def long_paths_in_messages_are_truncated_with_an_ellipsis(case):
     path = os.path.join(case.path('of'), *['a-directory-of-some-name'] * 4)
     save(path, metadata=U8 + 'nonsense', s=BYTES)
     _, _, err = read(case, [WAYMARK, *VIEW, path])
@@ -249,5 +249,6 @@ def directory_without_trace_is_reported(case):
 if __name__ == '__main__':
     main([directory_without_trace_is_reported] +
          [accepted_case(name, row) for name, row in ACCEPTED.items()] +
-         [streams_without_a_clock_are_merged_by_time, damage_that_repeats_is_counted, warnings_that_repeat_are_counted,
-          long_paths_are_cut_behind_an_ellipsis])
+         [streams_without_a_clock_are_merged_by_time, repeated_damage_messages_are_printed_as_a_count,
+          repeated_warnings_are_printed_as_a_count,
+          long_paths_in_messages_are_truncated_with_an_ellipsis])

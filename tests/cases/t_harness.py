@@ -54,7 +54,7 @@ def fails(words, function, *args, **more):
     check(False, 'it did not fail with "%s"', words)
 
 
-def wrong_sequences_are_found(case):
+def harness_detects_wrong_record_sequences(case):
     put(case.ledger, 1, 3, 3)
     good = [line(11, 1, 1, 10), line(21, 1, 2, 20), line(31, 1, 3, 30)]
     check(check_sequences(Fake(good), case.ledger) == {1: [1, 2, 3]}, 'three correct records were not found')
@@ -77,7 +77,7 @@ def wrong_sequences_are_found(case):
     fails('torn text', check_sequences, Fake([text.replace('bcd', 'bcc')]), case.ledger, killed=True)
 
 
-def text_lines_are_parsed(case):
+def harness_parses_text_lines_of_records(case):
     r = parse_line(
         '[00000000000000000012] vm shop:order: { cpu_id = 1 }, { procname = "a \\" b" }, '
         '{ id = 5, list = [ [0] = 1, [1] = -2 ], e = ( "RED" : container = 3 ), hex = 0xFF, d = 2.5, none = "" }')
@@ -99,7 +99,7 @@ def packet(records, content=None, sequence=0, discarded=0, begin=None, end=None)
     return head + body + bytes(16)
 
 
-def wrong_streams_are_found_by_scan(case):
+def harness_detects_wrong_streams_in_a_scan(case):
     put(case.ledger, 1, 3, 3)
     good = [(11, 1, 1, 10), (21, 1, 2, 20), (31, 1, 3, 30)]
 
@@ -125,7 +125,7 @@ def wrong_streams_are_found_by_scan(case):
         check(words in scan(data), '"%s" was not printed, but: %s', words, scan(data))
 
 
-def sanitizer_reports_are_found(case):
+def harness_detects_sanitizer_reports(case):
     """
     A sanitizer's report is found even if no test waits for the process, and whatever its user. A correct program has no
     report.
@@ -150,7 +150,7 @@ def sanitizer_reports_are_found(case):
         shutil.rmtree(inner.reports)
 
 
-def failed_wait_prints_stacks(case):
+def failed_wait_of_a_test_prints_process_stacks(case):
     """
     The stacks of all processes that the case has started, and of their children, whatever their environment. They come
     from the debugger, or from the kernel without a debugger.
@@ -191,7 +191,7 @@ def failed_wait_prints_stacks(case):
         ours.wait()
 
 
-def process_that_does_not_end_prints_stacks(case):
+def process_that_does_not_end_in_a_test_prints_its_stacks(case):
     """
     The stacks are taken while the process hangs. Then it is killed, unless the case holds it. A process that ends in
     time gives the result of subprocess.
@@ -231,7 +231,7 @@ def no_test_passes_a_timeout_to_subprocess(case):
     check(looked > 1000 and not found, 'of %d calls, these have a time limit: %s', looked, found)
 
 
-def slow_test_prints_stacks(case):
+def slow_test_prints_process_stacks(case):
     """
     scripts/stuck.py prints the stacks of a test without own limits before meson ends it, and nothing of other tests.
     """
@@ -271,7 +271,7 @@ def sampled(kb, *rings):
         shmem.shmem_kb, shmem.all_rings, shmem.WAIT_S, shmem.BUSY_S = kept
 
 
-def shared_memory_in_use_is_counted(case):
+def harness_counts_only_its_own_shared_memory(case):
     """
     The count ignores rings of other processes. The check is skipped with a message only if those rings change
     meanwhile.
@@ -306,7 +306,7 @@ def shared_memory_in_use_is_counted(case):
     check(sizes.get((st.st_dev, st.st_ino), 0) >= 3 << 20, 'no ring of 3 MB is in %s', sizes)
 
 
-def unknown_suites_are_reported(case):
+def test_script_reports_unknown_suites(case):
     """scripts/test.sh knows all existing suites, and reports an unknown one."""
     tree = case.path('tree')
     # (the tree cannot be built, so a build would fail if the unknown name were ignored)
@@ -329,7 +329,9 @@ def unknown_suites_are_reported(case):
 
 if __name__ == '__main__':
     main([
-        wrong_sequences_are_found, text_lines_are_parsed, wrong_streams_are_found_by_scan, sanitizer_reports_are_found,
-        failed_wait_prints_stacks, process_that_does_not_end_prints_stacks, no_test_passes_a_timeout_to_subprocess,
-        slow_test_prints_stacks, shared_memory_in_use_is_counted, unknown_suites_are_reported
+        harness_detects_wrong_record_sequences, harness_parses_text_lines_of_records,
+        harness_detects_wrong_streams_in_a_scan, harness_detects_sanitizer_reports,
+        failed_wait_of_a_test_prints_process_stacks, process_that_does_not_end_in_a_test_prints_its_stacks,
+        no_test_passes_a_timeout_to_subprocess, slow_test_prints_process_stacks,
+        harness_counts_only_its_own_shared_memory, test_script_reports_unknown_suites
     ])

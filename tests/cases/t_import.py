@@ -236,7 +236,7 @@ def import_is_merged_with_a_trace_by_time(case):
     check(status == 0, 'babeltrace2: %s', err)
 
 
-def import_keeps_threads(case):
+def imported_records_keep_their_thread_ids(case):
     """Records are assigned to their threads in formats that have threads."""
     out, _ = imported(case, 'strace', [sample(case, 'strace-f.txt')])
     chrome = case.path('chrome')
@@ -262,7 +262,7 @@ def readable(case, form, data, lines=None):
 
 
 @limit(300)
-def unparsable_lines_are_kept(case):
+def unparsable_log_lines_are_imported_as_text(case):
     """Lines that are not understood are kept with their full text; long lines are split."""
     for form in ('syslog', 'dmesg', 'perf', 'strace'):
         lines = [
@@ -317,7 +317,7 @@ def log_with_a_changed_byte_is_imported(case):
 
 
 @limit(300)
-def lines_out_of_order_are_sorted(case):
+def log_lines_out_of_order_are_sorted_by_time(case):
     """
     Lines slightly out of order are sorted. Two swapped halves, each longer than the sort window, keep their times.
     """
@@ -336,7 +336,7 @@ def lines_out_of_order_are_sorted(case):
     check(times == texts == sorted(later + earlier), 'wrong times')
 
 
-def lines_beyond_the_sort_window_are_reported(case):
+def log_lines_beyond_the_sort_window_are_reported(case):
     """A reversed log longer than the sort window: the last lines cannot keep their times, and a message reports it."""
     count, kept = 70000, 65536
     lines = ''.join('[%5d.000000] %d\n' % (n, n) for n in range(count, 0, -1))
@@ -354,7 +354,7 @@ def lines_beyond_the_sort_window_are_reported(case):
     check(status == 0 and not err, 'babeltrace2: %s', err)
 
 
-def call_longer_than_the_sort_window_is_complete(case):
+def strace_call_longer_than_the_sort_window_is_imported(case):
     """A call that ends after more lines than the sort window: both halves are recorded."""
     begin = '7 1795336891.000000 read(3,  <unfinished ...>\n'
     many = ['8 1795336892.%06d getppid() = 1\n' % n for n in range(66000)]
@@ -375,7 +375,7 @@ def call_longer_than_the_sort_window_is_complete(case):
         first)
 
 
-def event_names_beyond_the_limit_become_lines(case):
+def records_beyond_the_event_name_limit_become_text_lines(case):
     """Event names beyond the limit: their records become lines."""
     lines = ''.join('a 1 [000] %d.000000: p:event%d: k%d=%d\n' % (n, n, n, n) for n in range(5000))
     out, said = imported(case, 'perf', ['-'], stdin=lines.encode())
@@ -411,7 +411,7 @@ def split_strace_lines_are_joined(case):
 
 
 @limit(60)
-def progress_is_shown_on_a_terminal(case):
+def progress_of_convert_is_shown_on_a_terminal(case):
     """
     A terminal shows the progress of a log that is still being written, and of a trace with its records written to a
     file and not to the terminal.
@@ -526,7 +526,7 @@ def journal_output_is_imported(case):
         check(any(r['event'] == 'syslog:message' for r in records_of(case, out)), 'journalctl -o %s: no message', style)
 
 
-def wrong_import_is_found(case):
+def planted_wrong_imported_records_are_detected(case):
     """The comparison of this file fails for wrong records."""
     path = sample(case, 'dmesg.txt')
     out, _ = imported(case, 'dmesg', [path])
@@ -544,9 +544,11 @@ if __name__ == '__main__':
     main([
         sample_logs_are_imported, local_times_follow_the_time_zone, several_logs_are_imported_into_one_trace,
         import_mistakes_are_reported, import_selects_by_time_and_filter, import_is_merged_with_a_trace_by_time,
-        import_keeps_threads, unparsable_lines_are_kept, truncated_log_keeps_complete_lines,
-        log_with_a_changed_byte_is_imported, lines_out_of_order_are_sorted, lines_beyond_the_sort_window_are_reported,
-        call_longer_than_the_sort_window_is_complete, event_names_beyond_the_limit_become_lines,
-        split_strace_lines_are_joined, progress_is_shown_on_a_terminal, strace_output_is_imported,
-        dmesg_output_is_imported, perf_output_is_imported, journal_output_is_imported, wrong_import_is_found
+        imported_records_keep_their_thread_ids, unparsable_log_lines_are_imported_as_text,
+        truncated_log_keeps_complete_lines, log_with_a_changed_byte_is_imported,
+        log_lines_out_of_order_are_sorted_by_time, log_lines_beyond_the_sort_window_are_reported,
+        strace_call_longer_than_the_sort_window_is_imported, records_beyond_the_event_name_limit_become_text_lines,
+        split_strace_lines_are_joined, progress_of_convert_is_shown_on_a_terminal, strace_output_is_imported,
+        dmesg_output_is_imported, perf_output_is_imported, journal_output_is_imported,
+        planted_wrong_imported_records_are_detected
     ])

@@ -54,7 +54,7 @@ def record(case, command, options, status=0, lossy=None, **more):
 
 # ── user and kernel records together ─────────────────────────────────────────────────────────────────────
 
-def documented_kernel_commands_work(case):
+def documented_kernel_commands_succeed(case):
     """The commands of the walk-through, unchanged."""
     need_kernel()
     place = case.path('shop')
@@ -75,7 +75,7 @@ def documented_kernel_commands_work(case):
 
 
 @limit(120)
-def system_call_is_between_the_records_around_it(case):
+def system_call_is_ordered_between_its_neighbour_user_records(case):
     """
     A user record, a system call, a user record: each triple has this order in the trace, even if its records are from
     different CPUs.
@@ -176,7 +176,7 @@ def silent(cpu, tid, told):
 
 
 @limit(240)
-def each_switch_of_a_cpu_leaves_the_task_of_the_switch_before(case):
+def each_context_switch_starts_from_the_previous_task(case):
     """With default sizes: each switch of each CPU follows from the switch before."""
     need_kernel()
     need('make', 'cc')
@@ -243,7 +243,7 @@ def contexts_of_short_tasks_are_correct(case):
     check(len(check_marks(trace, marks)) >= 8 * rounds(1000), 'the program made too few marks')
 
 
-def contexts_are_correct_while_tasks_flood_the_buffer(case):
+def contexts_are_correct_when_task_records_fill_their_buffer(case):
     """
     Few records are recorded while other tasks fill the buffer of task records. That buffer is drained all the same, and
     tasks that have ended are known.
@@ -254,7 +254,7 @@ def contexts_are_correct_while_tasks_flood_the_buffer(case):
     check(len(check_marks(trace, marks)) == 3, 'not all marks were made')
 
 
-def contexts_of_living_tasks_survive_lost_task_records(case):
+def contexts_of_running_tasks_survive_lost_task_records(case):
     """At full speed the kernel may overwrite unread task records: contexts of living tasks are then read from /proc."""
     need_kernel()
     marks = case.path('marks')
@@ -268,7 +268,7 @@ def contexts_of_living_tasks_survive_lost_task_records(case):
     check(len(check_marks(trace, marks)) == 2, 'not all marks were made')
 
 
-def readable_empty_page_does_not_spin(case):
+def consumer_does_not_spin_on_an_empty_readable_page(case):
     """
     A kernel may report the buffer of task records as readable although its page is empty, as old kernels do for all
     buffers. The consumer does not spin.
@@ -309,7 +309,7 @@ def user_contexts_do_not_change_kernel_records(case):
         'contexts: %s', calls[:2])
 
 
-def kernel_exclusions_apply_in_both_formats(case):
+def kernel_exclusions_apply_in_ctf_1_and_ctf_2(case):
     need_kernel()
     _, _, trace = record(case, [KCALLS, 'calls', '1', '50'],
                          ['-k', 'syscall:timer_*', '-k', '!syscall:timer_delete', '-k', 'syscall:sched_getattr'])
@@ -359,7 +359,7 @@ def indexed(directory):
     return found
 
 
-def killed_record_is_swept_from_tracefs(case):
+def instances_of_a_killed_record_are_removed_from_tracefs(case):
     """
     kill -9 of `waymark record`: the next recording removes its instances from tracefs. The written packets can be read,
     except for an incomplete one.
@@ -447,7 +447,7 @@ def elsewhere(case, script, *words, options=('-k', 'sched_switch')):
                    before=['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script + '\nexec "$@"', 'sh'])
 
 
-def missing_tracefs_is_reported_or_mounted(case):
+def missing_tracefs_is_mounted_if_possible_else_reported(case):
     """Not mounted, read-only, hidden: the message names the remedy. A tracefs that is only not mounted is mounted."""
     need_kernel()
     gone = 'umount -l /sys/kernel/debug/tracing 2>/dev/null || :; umount -l /sys/kernel/debug 2>/dev/null || :; ' \
@@ -469,12 +469,13 @@ def missing_tracefs_is_reported_or_mounted(case):
 
 if __name__ == '__main__':
     kernel_main([
-        documented_kernel_commands_work, system_call_is_between_the_records_around_it, million_system_calls_are_counted,
-        small_discard_buffers_count_lost_records, small_overwrite_buffers_keep_the_newest_records,
-        each_switch_of_a_cpu_leaves_the_task_of_the_switch_before, contexts_of_short_tasks_are_correct,
-        contexts_are_correct_while_tasks_flood_the_buffer, contexts_of_living_tasks_survive_lost_task_records,
-        readable_empty_page_does_not_spin, user_contexts_do_not_change_kernel_records,
-        kernel_exclusions_apply_in_both_formats, kernel_record_returns_the_program_status,
-        killed_record_is_swept_from_tracefs, unmatched_kernel_patterns_are_refused,
-        kernel_record_without_root_is_refused, missing_tracefs_is_reported_or_mounted
+        documented_kernel_commands_succeed, system_call_is_ordered_between_its_neighbour_user_records,
+        million_system_calls_are_counted, small_discard_buffers_count_lost_records,
+        small_overwrite_buffers_keep_the_newest_records, each_context_switch_starts_from_the_previous_task,
+        contexts_of_short_tasks_are_correct, contexts_are_correct_when_task_records_fill_their_buffer,
+        contexts_of_running_tasks_survive_lost_task_records, consumer_does_not_spin_on_an_empty_readable_page,
+        user_contexts_do_not_change_kernel_records, kernel_exclusions_apply_in_ctf_1_and_ctf_2,
+        kernel_record_returns_the_program_status, instances_of_a_killed_record_are_removed_from_tracefs,
+        unmatched_kernel_patterns_are_refused, kernel_record_without_root_is_refused,
+        missing_tracefs_is_mounted_if_possible_else_reported
     ])

@@ -56,7 +56,7 @@ def differences(row, running, runnable):
     return found + [('unknown', unknown, 0)] * (unknown > 0.1 * (running + runnable))
 
 
-def kernel_functions_are_saved_with_the_trace(case):
+def kernel_symbols_are_saved_with_the_trace(case):
     """`record --kallsyms` saves what `view --symbols` shows: the function of a timer is that of /proc/kallsyms."""
     trace = recorded(case, ['sleep', '0.1'], ['-k', 'timer_start', '--kallsyms']).directory
     with open('/proc/kallsyms', encoding='utf-8') as f:
@@ -74,7 +74,7 @@ def kernel_functions_are_saved_with_the_trace(case):
         check(name in names[int(str(record['fields']['function']), 0)], 'function: %s', record)
 
 
-def times_equal_schedstat(case):
+def thread_times_of_sched_analysis_equal_schedstat(case):
     """
     Running is within 1 % of field 1 of /proc/PID/task/TID/schedstat, and runnable is within 1 % of field 2. The kernel
     excludes the time of interrupts and the time that a hypervisor takes away. Another try may have less of this time.
@@ -95,7 +95,7 @@ def times_equal_schedstat(case):
     check(False, 'the kernel has other times: %s', wrong)
 
 
-def perfetto_has_the_same_states(case):
+def perfetto_output_has_the_thread_states_of_the_analysis(case):
     """Scheduler events of a Perfetto trace, decoded by protoc, have the running times of the analysis."""
     need_kernel()
     path = recorded(case, [sys.executable, '-c', SHARED], SCHED).directory
@@ -129,7 +129,7 @@ for n in range(40):
 COUNTED = ('getppid', 'newfstatat', 'openat', 'read', 'lseek', 'ioctl', 'mmap', 'brk')
 
 
-def system_calls_equal_strace(case):
+def system_call_counts_equal_those_of_strace(case):
     """Counts and errors of `strace -c` of the same run."""
     need('strace')
     need_kernel()
@@ -204,7 +204,7 @@ dd if=/dev/zero of=DEVICE bs=64k count=10 oflag=direct && dd if=DEVICE of=/dev/n
 """
 
 
-def requests_equal_diskstats(case):
+def block_requests_of_the_io_analysis_equal_diskstats(case):
     """
     Requests, merges and bytes of a throttled loop device equal its row of /proc/diskstats. The summary names the device
     and the thread that waited for the device.
@@ -264,7 +264,7 @@ def lock_convoy_is_in_the_summary(case):
           rows[0]['total_ns'] < summary['tables']['futexes'][0]['total_ns'], 'notes: %s', summary['notes'])
 
 
-def chain_of_processes_has_the_known_path(case):
+def critical_path_of_a_chain_of_processes_is_found(case):
     """A process waits for another one, which waits for a third one, which sleeps: the sleep is the longest step."""
     need_kernel()
     result = recorded(case, [case.program('chain')],
@@ -279,7 +279,7 @@ def chain_of_processes_has_the_known_path(case):
     check(woken[-2:] == [(b, c), (a, b)], 'processes %d, %d, %d: woken %s', a, b, c, tables['steps'])
 
 
-def priority_inversion_is_on_the_path(case):
+def priority_inversion_is_on_the_critical_path(case):
     """
     A thread of high priority waits for a lock. Its longest step is the time in which the holder of the lock, a thread
     of low priority, is runnable.
@@ -315,7 +315,7 @@ print(child, flush=True)
 '''
 
 
-def forks_have_processes(case):
+def fork_events_have_parent_and_child_process_ids(case):
     """sched_process_fork has the process of the parent and of the child. For a new thread, both are equal."""
     need_kernel()
     result = recorded(case, [sys.executable, '-c', FORKS], ['-k', 'sched_process_fork'])
@@ -327,7 +327,7 @@ def forks_have_processes(case):
           pid, thread, child, forks)
 
 
-def presets_record_what_analyses_need(case):
+def presets_record_all_events_that_the_analyses_need(case):
     need_kernel()
     for preset, analyses in (('sched', ('sched', 'locks')), ('syscalls', ('syscalls',)), ('io', ('io',)),
                              ('irq', ('irq',)), ('memory', ('memory',)),
@@ -340,7 +340,8 @@ def presets_record_what_analyses_need(case):
 
 
 if __name__ == '__main__':
-    kernel_main([kernel_functions_are_saved_with_the_trace, times_equal_schedstat, perfetto_has_the_same_states,
-                 system_calls_equal_strace, requests_equal_diskstats, lock_convoy_is_in_the_summary,
-                 chain_of_processes_has_the_known_path, priority_inversion_is_on_the_path, forks_have_processes,
-                 presets_record_what_analyses_need])
+    kernel_main([kernel_symbols_are_saved_with_the_trace, thread_times_of_sched_analysis_equal_schedstat,
+                 perfetto_output_has_the_thread_states_of_the_analysis, system_call_counts_equal_those_of_strace,
+                 block_requests_of_the_io_analysis_equal_diskstats, lock_convoy_is_in_the_summary,
+                 critical_path_of_a_chain_of_processes_is_found, priority_inversion_is_on_the_critical_path,
+                 fork_events_have_parent_and_child_process_ids, presets_record_all_events_that_the_analyses_need])

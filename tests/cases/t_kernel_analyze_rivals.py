@@ -82,7 +82,7 @@ def apart(ours, theirs):
     return min((abs(theirs[i] - ours) for i in (at - 1, at) if 0 <= i < len(theirs)), default=float('inf'))
 
 
-def wake_ups_equal_perf(case):
+def wake_up_latencies_equal_those_of_perf(case):
     """
     Begins of wake-ups, and the median of the differences of their latencies, are within 1 us of `perf sched timehist`.
     The kernel calls one tracer after the other (docs/analyze.md), so the time of the second tracer includes what the
@@ -238,7 +238,7 @@ def check_memtop(case, path, kernel, tid):
     check(sorted(theirs) == sorted(ours), 'memtop: %s, not %s', theirs, ours)
 
 
-def lttng_analyses_have_equal_figures(case):
+def results_equal_those_of_lttng_analyses(case):
     """
     The commands of lttng-analyses succeed on a trace of the kernel, and have the counts and the sums of `waymark
     analyze` and `waymark query`.
@@ -264,4 +264,4 @@ def lttng_analyses_have_equal_figures(case):
 
 
 if __name__ == '__main__':
-    kernel_main([wake_ups_equal_perf, lttng_analyses_have_equal_figures])
+    kernel_main([wake_up_latencies_equal_those_of_perf, results_equal_those_of_lttng_analyses])

@@ -67,7 +67,7 @@ def time_there():
 
 
 @limit(900)
-def machine_has_no_counter_in_tracefs(case):
+def emulated_machine_has_no_counter_clock_in_tracefs(case):
     """The machine's tracefs has everything that these cases record, but no counter."""
     MACHINE.boot()
     # Without randomization the loader makes the same system calls in each run.
@@ -200,16 +200,16 @@ def unit_tests_of_probes_pass_on_aarch64(case):
     unit('test-probes-live', ' '.join(PROBED))
 
 
-def kernel_log_has_no_complaints_on_aarch64(case):
+def kernel_log_has_no_warnings_on_aarch64(case):
     check(not MACHINE.complaints(), 'the kernel log has: %s', '\n'.join(MACHINE.complaints()))
 
 
 if __name__ == '__main__':
     with MACHINE:
         main([
-            machine_has_no_counter_in_tracefs, default_clock_is_monotonic_on_aarch64,
+            emulated_machine_has_no_counter_clock_in_tracefs, default_clock_is_monotonic_on_aarch64,
             daemons_record_both_domains_on_aarch64, user_and_kernel_records_are_in_order_on_aarch64,
             system_calls_have_the_arguments_of_aarch64, waymark_strace_prints_the_lines_of_strace_on_aarch64,
             unit_tests_of_instances_pass_on_aarch64, unit_tests_of_system_calls_pass_on_aarch64,
-            unit_tests_of_probes_pass_on_aarch64, kernel_log_has_no_complaints_on_aarch64
+            unit_tests_of_probes_pass_on_aarch64, kernel_log_has_no_warnings_on_aarch64
         ])

@@ -124,7 +124,7 @@ def tracefs_clocks(w):
 
 
 @limit(300)
-def every_domain_and_buffer_records_with_the_clock(case):
+def every_domain_and_buffer_mode_records_with_the_set_clock(case):
     """A program runs in all sessions at once. The session daemon is killed, and the program runs again."""
     clocks = available_to_the_kernel()
     sessions = {'s%d' % i: pair for i, pair in enumerate(itertools.product(clocks, ROWS))}
@@ -151,7 +151,7 @@ def every_domain_and_buffer_records_with_the_clock(case):
 
 
 @limit(120)
-def state_dump_of_the_kernel_has_the_clock(case):
+def kernel_state_dump_uses_the_clock_of_the_session(case):
     with KernelWorld(case) as w:
         for clock in available_to_the_kernel():
             begun = time.time()
@@ -169,7 +169,7 @@ def state_dump_of_the_kernel_has_the_clock(case):
 
 
 @limit(120)
-def clock_is_recorded_without_a_session_daemon(case):
+def record_without_session_daemon_uses_the_given_clock(case):
     """`record --private --clock`, with system calls by BPF where available: their times are mapped to the clock."""
     need_kernel()
     for clock in available_to_the_kernel():
@@ -181,7 +181,7 @@ def clock_is_recorded_without_a_session_daemon(case):
 
 
 @limit(120)
-def clock_is_that_of_the_machine_in_a_time_namespace(case):
+def clock_in_a_time_namespace_is_that_of_the_machine(case):
     """Either the program is in the time namespace, or `record` as well."""
     with KernelWorld(case) as w:
         clocks = available_to_the_kernel()
@@ -203,7 +203,7 @@ def clock_is_that_of_the_machine_in_a_time_namespace(case):
 
 
 @limit(120)
-def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
+def clock_is_monotonic_if_tracefs_has_no_counter(case):
     """tracefs offers no counter: the default clock works in both domains, the counter only in the user domain."""
     need_kernel()
     offered = slurp(TRACING + '/trace_clock')
@@ -232,6 +232,6 @@ def without_a_counter_in_tracefs_the_clock_is_monotonic(case):
 
 
 if __name__ == '__main__':
-    kernel_main([every_domain_and_buffer_records_with_the_clock, state_dump_of_the_kernel_has_the_clock,
-                 clock_is_recorded_without_a_session_daemon, clock_is_that_of_the_machine_in_a_time_namespace,
-                 without_a_counter_in_tracefs_the_clock_is_monotonic])
+    kernel_main([every_domain_and_buffer_mode_records_with_the_set_clock,
+                 kernel_state_dump_uses_the_clock_of_the_session, record_without_session_daemon_uses_the_given_clock,
+                 clock_in_a_time_namespace_is_that_of_the_machine, clock_is_monotonic_if_tracefs_has_no_counter])

@@ -33,7 +33,7 @@ LARGE = ['--subbuf-size', '1M', '--num-subbuf', '16']
 ROOM_FOR_ALL = ['--subbuf-size', '4M', '--num-subbuf', '16']
 
 
-def only_calls_between_start_and_stop_are_recorded(case):
+def only_system_calls_between_start_and_stop_are_recorded(case):
     """Only calls made while the session was started are recorded, and the counts equal those of the trace."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *ROOM_FOR_ALL)
@@ -129,7 +129,7 @@ def kernel_sessions_record_independently(case):
                 {k[1:]: len(v) for k, v in found.items()})
 
 
-def kernel_sessions_obey_file_and_session_sizes(case):
+def kernel_sessions_respect_file_and_session_size_limits(case):
     """--tracefile-size, --max-size, overwrite mode and CTF 2."""
     with KernelWorld(case) as w:
         w.begin_calls('files', '--subbuf-size', '64k', '--num-subbuf', '64', '--tracefile-size', '256k')
@@ -167,7 +167,7 @@ def kernel_sessions_obey_file_and_session_sizes(case):
         all_there(w.destroyed('new', readers=('view',)), made, tids, 1)
 
 
-def metadata_counts_in_the_size(case):
+def metadata_counts_in_the_maximum_size_of_a_session(case):
     """The metadata of all system calls takes most of --max-size."""
     with KernelWorld(case) as w:
         w('create', 'one', '--no-statedump', '--max-size', '1M')
@@ -183,7 +183,7 @@ def metadata_counts_in_the_size(case):
         check(total <= 1 << 20, '%s has %d bytes, %d of them metadata', path, total, metadata)
 
 
-def recorded_and_lost_kernel_records_sum_up(case):
+def recorded_and_lost_kernel_records_equal_calls_made(case):
     """Lost and recorded records sum up to the calls made, at each stop."""
     with KernelWorld(case) as w:
         w.begin_calls('one', '--subbuf-size', '16k', '--num-subbuf', '4')
@@ -202,7 +202,7 @@ def recorded_and_lost_kernel_records_sum_up(case):
 
 
 @limit(60)
-def consumer_daemon_killed_with_all_events_is_replaced(case):
+def consumer_daemon_killed_during_kernel_drain_is_replaced(case):
     """All kernel events at once; the consumer daemon is killed while it drains them."""
     with KernelWorld(case) as w:
         w('create', 'all')
@@ -367,7 +367,7 @@ wait
 """
 
 
-def pids_are_those_of_the_client_namespace(case):
+def pids_are_interpreted_in_the_namespace_of_the_client(case):
     """PIDs from a client in a container are those of the container's PID namespace."""
     need('pgrep', 'unshare')
     with KernelWorld(case) as w:
@@ -450,7 +450,7 @@ def another_of_that_number(was):
     return None
 
 
-def reused_pid_is_not_recorded(case):
+def later_process_with_a_reused_pid_is_not_recorded(case):
     """A channel is for one process, and not for a later process with the same PID."""
     with KernelWorld(case) as w:
         first = subprocess.Popen(['sleep', '1000'])
@@ -488,12 +488,13 @@ def kernel_request_of_unprivileged_user_is_refused(case):
 
 if __name__ == '__main__':
     kernel_main([
-        only_calls_between_start_and_stop_are_recorded, clear_removes_kernel_records,
+        only_system_calls_between_start_and_stop_are_recorded, clear_removes_kernel_records,
         disabled_kernel_events_and_channels_are_not_recorded, added_kernel_context_is_in_later_records,
-        kernel_sessions_record_independently, kernel_sessions_obey_file_and_session_sizes,
-        recorded_and_lost_kernel_records_sum_up, metadata_counts_in_the_size,
-        consumer_daemon_killed_with_all_events_is_replaced, tracked_processes_are_recorded_by_bpf,
+        kernel_sessions_record_independently, kernel_sessions_respect_file_and_session_size_limits,
+        recorded_and_lost_kernel_records_equal_calls_made, metadata_counts_in_the_maximum_size_of_a_session,
+        consumer_daemon_killed_during_kernel_drain_is_replaced, tracked_processes_are_recorded_by_bpf,
         tracked_processes_are_recorded_by_tracefs, trackers_and_filters_apply_together,
-        pids_are_those_of_the_client_namespace, kernel_record_uses_the_running_session_daemon,
-        invalid_kernel_requests_are_refused, reused_pid_is_not_recorded, kernel_request_of_unprivileged_user_is_refused
+        pids_are_interpreted_in_the_namespace_of_the_client, kernel_record_uses_the_running_session_daemon,
+        invalid_kernel_requests_are_refused, later_process_with_a_reused_pid_is_not_recorded,
+        kernel_request_of_unprivileged_user_is_refused
     ])

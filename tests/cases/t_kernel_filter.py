@@ -100,7 +100,7 @@ FILTERS = [
 ]
 
 
-def kernel_filter_equals_reading_filter(case):
+def kernel_filter_selects_the_same_records_as_filter_in_view(case):
     """
     A recording with the filter runs inside one without it: its records equal those that `waymark view` selects from the
     outer one.
@@ -231,11 +231,11 @@ def filter_changes_apply_to_tracefs_events(case):
     filter_changes_apply_while_recording(case, *NUMBERS)
 
 
-def filter_changes_apply_to_overwritten_tracefs_events(case):
+def filter_changes_apply_to_tracefs_events_in_overwrite_mode(case):
     filter_changes_apply_while_recording(case, '--overwrite', *NUMBERS)
 
 
-def killed_consumer_daemon_keeps_the_filter(case):
+def kernel_filter_is_kept_after_kill_of_consumer_daemon(case):
     """
     Records that the killed consumer had filtered out are not lost, and those that it had not written are tested with
     the same filter.
@@ -362,12 +362,12 @@ def record_filters_kernel_events_through_the_daemon(case):
 
 if __name__ == '__main__':
     main([
-        kernel_filter_equals_reading_filter,
+        kernel_filter_selects_the_same_records_as_filter_in_view,
         limit(300)(filter_changes_apply_while_recording),
         limit(300)(filter_changes_apply_to_overwrite_buffers),
         limit(300)(filter_changes_apply_to_tracefs_events),
-        limit(300)(filter_changes_apply_to_overwritten_tracefs_events),
-        limit(300)(killed_consumer_daemon_keeps_the_filter),
+        limit(300)(filter_changes_apply_to_tracefs_events_in_overwrite_mode),
+        limit(300)(kernel_filter_is_kept_after_kill_of_consumer_daemon),
         unsupported_kernel_filters_are_refused,
         filters_beyond_the_message_size_are_refused,
         record_filters_kernel_events_through_the_daemon,

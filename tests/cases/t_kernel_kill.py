@@ -66,7 +66,7 @@ def killed_consumer_daemons_lose_no_kernel_records(case):
 
 
 @limit(120)
-def killed_consumer_daemon_keeps_a_partial_page(case):
+def kill_of_consumer_daemon_loses_no_partial_page(case):
     """Few records: those on a page that no consumer had written are in the trace, once."""
     with KernelWorld(case) as w:
         w.begin_calls('one', *LARGE, *KEPT)
@@ -156,7 +156,7 @@ def daemons_killed_within_commands_leave_nothing_in_tracefs(case):
 
 
 @limit(60)
-def kernel_buffers_are_adopted_or_removed_after_kills(case):
+def kernel_buffers_of_killed_daemons_are_adopted_by_the_next(case):
     """
     Session daemon, consumer daemons and `waymark record`, all at once: the next daemon adopts the session's buffers and
     removes the others.
@@ -187,7 +187,7 @@ def kernel_buffers_are_adopted_or_removed_after_kills(case):
             w.wait(lambda: not w.instances(), 'instances to be gone: %s' % w.instances())
 
 
-def restarts_change_no_counts_of_kernel_buffers(case):
+def daemon_restarts_change_no_counts_of_kernel_buffers(case):
     """
     Buffers with lost records, of the kernel and of BPF: a daemon ends, and the next command shows the same counts.
     """
@@ -207,8 +207,8 @@ def restarts_change_no_counts_of_kernel_buffers(case):
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
     kernel_main([
-        killed_consumer_daemons_lose_no_kernel_records, killed_consumer_daemon_keeps_a_partial_page,
+        killed_consumer_daemons_lose_no_kernel_records, kill_of_consumer_daemon_loses_no_partial_page,
         killed_session_daemon_loses_no_kernel_records, killed_daemons_lose_no_kernel_records,
-        daemons_killed_within_commands_leave_nothing_in_tracefs, kernel_buffers_are_adopted_or_removed_after_kills,
-        restarts_change_no_counts_of_kernel_buffers
+        daemons_killed_within_commands_leave_nothing_in_tracefs,
+        kernel_buffers_of_killed_daemons_are_adopted_by_the_next, daemon_restarts_change_no_counts_of_kernel_buffers
     ])

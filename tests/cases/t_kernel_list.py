@@ -91,7 +91,7 @@ def key(event):
 
 # ── cases ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-def listed_events_equal_tracefs(case):
+def listed_kernel_events_equal_those_of_tracefs(case):
     need_tracefs()
     with World(case) as w:
         before = there()
@@ -115,7 +115,7 @@ def listed_events_equal_tracefs(case):
             check(re.search(r'^  %s\b' % line, said, re.M), 'no line for %s', line)
 
 
-def listed_fields_equal_the_format_files(case):
+def listed_kernel_fields_equal_the_format_files(case):
     need_tracefs()
     with World(case) as w:
         checked = 0
@@ -139,7 +139,7 @@ def listed_fields_equal_the_format_files(case):
         w('list', '-k', '-f', 'sched_switch').prints('prev_comm   char[16]')
 
 
-def patterns_select_listed_events(case):
+def patterns_select_listed_kernel_events(case):
     need_tracefs()
     with World(case) as w:
         all_of_them = w('list', '-k', '--json').json['events']
@@ -166,7 +166,7 @@ def patterns_select_listed_events(case):
         w('list', '-k', 'sched_switch', 'syscall:opnat', status=1).prints('openat')
 
 
-def recorded_events_are_marked(case):
+def list_marks_kernel_events_that_are_being_recorded(case):
     need_tracefs()
     with World(case) as w:
         def marked():
@@ -208,7 +208,7 @@ def missing_kernel_features_are_reported(case):
         check(not left, 'left: %s', left)
 
 
-def names_for_completion_are_listed(case):
+def list_prints_names_for_shell_completion(case):
     need_tracefs()
     with World(case) as w:
         program = w.scripted()
@@ -256,7 +256,7 @@ def group_members_list_kernel_events(case):
         command(w, ALICE, 'destroy', 'alices', **member)
 
 
-def group_members_probe_only_readable_files(case):
+def group_members_can_probe_only_files_they_can_read(case):
     """
     A program file is read with the client's permissions: a file that the client cannot read is neither listed nor
     recorded.
@@ -286,7 +286,7 @@ def group_members_probe_only_readable_files(case):
         command(w, ALICE, 'destroy', 'alices', **member)
 
 
-def kernel_sessions_of_one_name_record_independently(case):
+def equally_named_kernel_sessions_of_two_users_are_independent(case):
     """Root's session and a member's, with channels of one name: each records, and neither ends with the other."""
     need_tracefs()
     member = {'groups': [tracing_group()]}
@@ -318,9 +318,10 @@ def invalid_list_arguments_are_refused(case):
 
 if __name__ == '__main__':
     main([
-        listed_events_equal_tracefs, listed_fields_equal_the_format_files, patterns_select_listed_events,
-        recorded_events_are_marked, missing_kernel_features_are_reported, names_for_completion_are_listed,
+        listed_kernel_events_equal_those_of_tracefs, listed_kernel_fields_equal_the_format_files,
+        patterns_select_listed_kernel_events, list_marks_kernel_events_that_are_being_recorded,
+        missing_kernel_features_are_reported, list_prints_names_for_shell_completion,
         kernel_list_of_unprivileged_user_is_refused, group_members_list_kernel_events,
-        group_members_probe_only_readable_files, kernel_sessions_of_one_name_record_independently,
+        group_members_can_probe_only_files_they_can_read, equally_named_kernel_sessions_of_two_users_are_independent,
         invalid_list_arguments_are_refused
     ])

@@ -90,7 +90,7 @@ def rare_kernel_records_are_visible_within_a_second_and_idle_daemons_sleep(case)
 
 
 @limit(300)
-def kernel_records_are_visible_with_many_flushes(case):
+def kernel_records_are_written_once_with_frequent_flushes(case):
     """With a short interval, each record is in the trace once."""
     with KernelWorld(case) as w:
         for source in SOURCES:
@@ -102,7 +102,7 @@ def kernel_records_are_visible_with_many_flushes(case):
 
 
 @limit(300)
-def kernel_records_wait_for_their_buffer_without_a_flush_interval(case):
+def kernel_records_are_written_per_buffer_without_flush_interval(case):
     with KernelWorld(case) as w:
         whole, live = Live(w, 'calls', '--flush-interval', '0'), Live(w, 'events')
         check(w.session('calls')['channels'][0]['flush_us'] == -1, 'list --json: %s', w.session('calls')['channels'])
@@ -118,5 +118,6 @@ def kernel_records_wait_for_their_buffer_without_a_flush_interval(case):
 if __name__ == '__main__':
     kernel_main([
         rare_kernel_records_are_visible_within_a_second_and_idle_daemons_sleep,
-        kernel_records_are_visible_with_many_flushes, kernel_records_wait_for_their_buffer_without_a_flush_interval
+        kernel_records_are_written_once_with_frequent_flushes,
+        kernel_records_are_written_per_buffer_without_flush_interval
     ])

@@ -77,7 +77,7 @@ def failure_of(command, **more):
     check(False, '`%s` did not fail', command)
 
 
-def machine_boots(case):
+def virtual_machine_boots_with_all_kernel_features(case):
     """
     The kernel has all features that the other cases need; otherwise they would be skipped or fail for other reasons.
     """
@@ -96,7 +96,7 @@ def machine_boots(case):
         check(config.get(option) == 'y', 'the kernel\'s configuration has %s=%s', option, config.get(option))
 
 
-def machine_makes_32_bit_system_calls(case):
+def virtual_machine_makes_32_bit_system_calls(case):
     """The kernel and the processor support 32-bit system calls, and the check for them (narrow.h) succeeds."""
     check(MACHINE.kernel.config().get('IA32_EMULATION') == 'y', 'the kernel has no IA32_EMULATION')
     MACHINE.run('traced_syscalls narrow')
@@ -131,7 +131,7 @@ def function_tracer_filters_functions(case):
     check(' us ' in said and 'vfs_unlink();' in said, 'the trace has: %s', said[-1500:])
 
 
-def cpu_goes_offline_and_returns(case):
+def cpu_records_again_after_it_was_offline(case):
     """A CPU that was offline at boot and has come online (cpu_that_comes_online_is_recorded)."""
     online = '/sys/devices/system/cpu/online'
     for value, there in (('0', '0'), ('1', '0-1')):
@@ -169,7 +169,7 @@ def first_command_starts_the_daemons(case):
     check(recorded(case, '/tmp/one') == 6, 'the trace has a wrong number of records')
 
 
-def early_boot_waits_for_the_file_system(case):
+def daemon_records_before_the_output_file_system_is_mounted(case):
     """
     The command of the shipped unit runs with the environment of early boot, as init starts it. It is ready before the
     output's file system is mounted, and the first record of a program that starts then is in the trace.
@@ -261,7 +261,7 @@ def cpu_that_comes_online_is_recorded(case):
     check(there[0] == '0-1' and 'kernel_1' in there, 'the streams are %s', there)
 
 
-def session_records_over_cpu_hotplug(case):
+def session_continues_recording_during_cpu_hotplug(case):
     """
     Through the daemons, for a session that starts while the CPU is offline. Calls are made all the time, also on the
     CPU that goes offline.
@@ -299,7 +299,7 @@ def kernel_is_recorded_with_state_dump(case):
     check(len(first) == 1 and first[0]['name'] == 'init', 'the state of process 1 is %s', first)
 
 
-def empty_texts_are_not_unreadable(case):
+def empty_text_arguments_are_not_marked_unreadable(case):
     """By BPF: its helper returns 0 for an empty text before Linux 6.2."""
     said = MACHINE.run('waymark strace -e trace=execve sh -c \'busybox true "" a ""\' 2>&1').out
     check('["busybox", "true", "", "a", ""]' in said, 'waymark strace printed: %s', said)
@@ -307,7 +307,7 @@ def empty_texts_are_not_unreadable(case):
     check('"", O_WRONLY' in said, 'waymark strace printed: %s', said[-1500:])
 
 
-def lost_records_are_counted_in_the_machine(case):
+def lost_kernel_records_are_counted_in_both_buffer_modes(case):
     """Buffers that are too small, in both modes."""
     made = max(6000, rounds(30000))
     for mode in ('', '--overwrite'):
@@ -332,7 +332,7 @@ def kernel_contexts_are_recorded(case):
     check(len({c['ppid'] for c in mine}) == 1 and mine[0]['ppid'] > 0, 'contexts: %s', mine[:3])
 
 
-def start_waits_for_bpf(case):
+def session_start_waits_until_bpf_programs_are_loaded(case):
     """BPF programs take long to load here: `start` waits for them."""
     for command in ('create once -o /tmp/once', 'enable-event -k syscall:' + CALL, 'start'):
         MACHINE.run('waymark ' + command)
@@ -345,7 +345,7 @@ def start_waits_for_bpf(case):
     check(calls_of(shown) == 200, 'the trace has %d of 200 records', calls_of(shown))
 
 
-def records_lost_with_the_consumer_daemon_are_counted(case):
+def kernel_records_lost_with_a_killed_consumer_are_counted(case):
     """
     The kernel frees a page when it is read: records that were read and not written are counted in the trace, exactly.
     """
@@ -379,7 +379,7 @@ def diskstats(text):
     return rows
 
 
-def requests_of_a_delayed_device_equal_diskstats(case):
+def block_requests_of_a_delayed_device_equal_diskstats(case):
     """dm-delay above a loop device: requests, merges and bytes of both devices, and the delay as the latency."""
     if not os.path.exists(DMSETUP):
         raise Skip('dmsetup is not installed')
@@ -405,7 +405,7 @@ def requests_of_a_delayed_device_equal_diskstats(case):
     MACHINE.run('DM_DISABLE_UDEV=1 %s remove slow; losetup -d /dev/loop0' % DMSETUP)
 
 
-def probe_arguments_are_parsed_or_refused(case):
+def valid_probe_arguments_are_parsed_and_invalid_ones_refused(case):
     """Arguments by name, from the kernel's type description (BTF), and the reason if one is refused."""
     MACHINE.run('mkdir -p /etc; echo hello >/etc/hello; mount -t debugfs nodev /sys/kernel/debug')
     tries("kernel 'do_sys_openat2(dfd, filename:string, %si:x64, +8(%dx):u32, $comm)' cat /etc/hello", 0,
@@ -492,7 +492,7 @@ def ahead_of_monotonic(case, path, commands):
     return [min(group) for group in groups]
 
 
-def real_time_that_is_set_moves_later_records(case):
+def step_of_real_time_shifts_the_times_of_later_records(case):
     """Real time is set 3 s forwards, then 3 s backwards, both to whole seconds."""
     ahead = ahead_of_monotonic(case, '/tmp/steps',
                                ['date -s @$(($(date +%s) + 3))', 'date -s @$(($(date +%s) - 3))'])
@@ -528,7 +528,7 @@ def unit_tests_of_probes_pass(case):
     unit('test-probes-live', ' '.join(os.path.join(TESTS, name) for name in PROBED))
 
 
-def machine_reports_failures_and_timeouts(case):
+def virtual_machine_reports_failed_and_hanging_commands(case):
     """An exit status, and a command that does not end: the machine remains usable."""
     check(MACHINE.run('echo out; echo err >&2; exit 3', status=3).out == 'out\n', 'wrong output')
     words = ('did not end', 'begun', 'sleep 1000', 'nanosleep')
@@ -541,7 +541,7 @@ def machine_reports_failures_and_timeouts(case):
     check(MACHINE.run('ps').out.count('sleep') == 0, 'the command still runs')
 
 
-def kernel_log_has_no_complaints(case):
+def kernel_log_has_no_warnings_after_all_cases(case):
     check(not MACHINE.complaints(), 'the kernel log has: %s', '\n'.join(MACHINE.complaints()))
 
 
@@ -555,17 +555,18 @@ def kernel_panic_is_reported(case):
 if __name__ == '__main__':
     with MACHINE:
         main([
-            machine_boots, machine_makes_32_bit_system_calls, kprobes_return_arguments_and_values,
-            function_tracer_filters_functions, absent_cpu_has_no_buffer, cpu_that_comes_online_is_recorded,
-            cpu_goes_offline_and_returns, module_is_unloaded_and_loaded, applications_are_recorded,
-            first_command_starts_the_daemons, early_boot_waits_for_the_file_system, session_records_over_cpu_hotplug,
-            kernel_is_recorded_with_state_dump,
-            empty_texts_are_not_unreadable, lost_records_are_counted_in_the_machine, kernel_contexts_are_recorded,
-            start_waits_for_bpf,
-            records_lost_with_the_consumer_daemon_are_counted, requests_of_a_delayed_device_equal_diskstats,
-            probe_arguments_are_parsed_or_refused,
-            kernel_probes_are_recorded_and_removed, real_time_that_is_set_moves_later_records,
-            times_are_correct_after_a_suspend, unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass,
-            unit_tests_of_probes_pass, machine_reports_failures_and_timeouts, kernel_log_has_no_complaints,
+            virtual_machine_boots_with_all_kernel_features, virtual_machine_makes_32_bit_system_calls,
+            kprobes_return_arguments_and_values, function_tracer_filters_functions, absent_cpu_has_no_buffer,
+            cpu_that_comes_online_is_recorded, cpu_records_again_after_it_was_offline, module_is_unloaded_and_loaded,
+            applications_are_recorded, first_command_starts_the_daemons,
+            daemon_records_before_the_output_file_system_is_mounted, session_continues_recording_during_cpu_hotplug,
+            kernel_is_recorded_with_state_dump, empty_text_arguments_are_not_marked_unreadable,
+            lost_kernel_records_are_counted_in_both_buffer_modes, kernel_contexts_are_recorded,
+            session_start_waits_until_bpf_programs_are_loaded, kernel_records_lost_with_a_killed_consumer_are_counted,
+            block_requests_of_a_delayed_device_equal_diskstats,
+            valid_probe_arguments_are_parsed_and_invalid_ones_refused, kernel_probes_are_recorded_and_removed,
+            step_of_real_time_shifts_the_times_of_later_records, times_are_correct_after_a_suspend,
+            unit_tests_of_buffers_pass, unit_tests_of_system_calls_pass, unit_tests_of_probes_pass,
+            virtual_machine_reports_failed_and_hanging_commands, kernel_log_has_no_warnings_after_all_cases,
             kernel_panic_is_reported
         ])

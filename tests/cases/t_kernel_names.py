@@ -165,18 +165,18 @@ def both():
     return pairs
 
 
-def event_names_equal_lttng(case):
+def kernel_event_names_equal_those_of_lttng(case):
     for name, _, system, our_name, _ in both():
         check(name == our_name, '%s: %s has the name %s', system, name, our_name)
 
 
-def field_names_equal_lttng(case):
+def kernel_field_names_equal_those_of_lttng(case):
     for name, fields, _, _, our_fields in both():
         lacking = set(fields) - set(our_fields)
         check(lacking == NOT_RECORDED.get(name, set()), '%s has no %s; has %s', name, lacking, sorted(our_fields))
 
 
-def field_kinds_equal_lttng(case):
+def kernel_field_types_equal_those_of_lttng(case):
     # rwbs is a number of bits in lttng-modules and a text in the kernel's record. A value that analyses read as a
     # number is not an enumeration.
     checked = 0
@@ -189,7 +189,7 @@ def field_kinds_equal_lttng(case):
     check(checked > 1000, 'only %d fields', checked)
 
 
-def priority_offsets_are_in_the_table(case):
+def priority_fields_are_shifted_where_lttng_shifts_them(case):
     """event_names.c subtracts 100 from each priority from which lttng-modules subtracts it."""
     with open(os.path.join(HERE, '..', '..', 'src', 'kernel', 'event', 'event_names.c'), encoding='utf-8') as f:
         rows = re.findall(r'\{ "sched", "([^"]*)", NULL, "([^"]*)" \}', f.read())
@@ -207,4 +207,5 @@ def priority_offsets_are_in_the_table(case):
 
 
 if __name__ == '__main__':
-    main([event_names_equal_lttng, field_names_equal_lttng, field_kinds_equal_lttng, priority_offsets_are_in_the_table])
+    main([kernel_event_names_equal_those_of_lttng, kernel_field_names_equal_those_of_lttng,
+          kernel_field_types_equal_those_of_lttng, priority_fields_are_shifted_where_lttng_shifts_them])

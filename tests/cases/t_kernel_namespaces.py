@@ -135,7 +135,7 @@ COVERED = {'none': ('record --private', 'record', 'record --private -k', 'record
            'pid': ('record',), 'pid, /proc of its parent': ('record',)}
 
 
-def commands_record_in_namespaces(case):
+def record_command_in_a_namespace_records_events(case):
     """`waymark record` in a namespace, alone or through a session daemon outside."""
     rows = Rows()
     with KernelWorld(case) as w:
@@ -160,7 +160,7 @@ def applications_are_recorded_in_namespaces(case):
     rows.end()
 
 
-def strace_runs_in_namespaces(case):
+def strace_command_in_a_namespace_prints_system_calls(case):
     """`waymark strace`, by BPF and by tracefs."""
     need_kernel()
     rows = Rows()
@@ -210,7 +210,7 @@ w destroy; w destroy "s$ROW"
 """
 
 
-def process_ids_are_those_of_the_client(case):
+def pid_options_use_the_namespace_of_the_client(case):
     """--pid, track and untrack use the PIDs of the client's namespace."""
     rows = Rows()
     with KernelWorld(case) as w:
@@ -229,7 +229,7 @@ def process_ids_are_those_of_the_client(case):
     rows.end()
 
 
-def lists_are_complete_in_namespaces(case):
+def lists_are_complete_for_clients_in_namespaces(case):
     rows = Rows()
     with KernelWorld(case) as w:
         w('create', 'shown')
@@ -254,7 +254,7 @@ DAEMONS = {
 }
 
 
-def daemons_record_in_namespaces(case):
+def session_daemon_in_a_namespace_records_events(case):
     """The session daemon is in a namespace, and its clients are outside."""
     rows = Rows()
     for space, (numbers, kernel) in DAEMONS.items():
@@ -284,7 +284,7 @@ def daemons_record_in_namespaces(case):
     rows.end()
 
 
-def hidden_directories_are_named(case):
+def output_directory_hidden_by_a_mount_namespace_is_reported(case):
     """A directory that only one of client and daemon sees is named in the message."""
     mounted = ['unshare', '--mount', 'sh', '-ec', 'mount -t tmpfs none "$0"; exec "$@"']
     hidden = case.path('hidden')
@@ -312,7 +312,7 @@ def hidden_directories_are_named(case):
     rows.end()
 
 
-def missing_threads_are_explained(case):
+def pid_namespace_without_fork_is_reported_with_the_option(case):
     """After `unshare --pid` without --fork no thread can be started, and the message names --fork."""
     rows = Rows()
     for argv in ([WAYMARK, 'record', '--private', '-o', case.path('none'), '--', 'true'],
@@ -337,6 +337,9 @@ def skipped(_case):
 
 
 if __name__ == '__main__':
-    cases_of(commands_record_in_namespaces, applications_are_recorded_in_namespaces, strace_runs_in_namespaces,
-             process_ids_are_those_of_the_client, lists_are_complete_in_namespaces, daemons_record_in_namespaces,
-             hidden_directories_are_named, missing_threads_are_explained)
+    cases_of(record_command_in_a_namespace_records_events, applications_are_recorded_in_namespaces,
+             strace_command_in_a_namespace_prints_system_calls,
+             pid_options_use_the_namespace_of_the_client, lists_are_complete_for_clients_in_namespaces,
+             session_daemon_in_a_namespace_records_events,
+             output_directory_hidden_by_a_mount_namespace_is_reported,
+             pid_namespace_without_fork_is_reported_with_the_option)

@@ -180,7 +180,7 @@ def disabled_probe_is_not_recorded(case):
         check(found == made, 'recorded\n%s\nexpected\n%s', found, made)
 
 
-def sessions_of_one_name_have_their_own_probes(case):
+def probes_of_one_session_remain_when_another_is_destroyed(case):
     """Each session has its own probe and removes only that one."""
     with ProbesWorld(case) as w:
         w.begun('one', 'two')
@@ -202,7 +202,7 @@ def wanted_of_both(printed):
     return [p for p in printed if p[0] == 'order' and (int(p[1]['arg1']) >= 1000 or p[1]['arg1'] == '3')]
 
 
-def probes_survive_restart_and_save(case):
+def probes_are_restored_after_restart_and_load(case):
     """
     After a restart the session continues with the same probes and filters. A saved session does so after it is loaded.
     """
@@ -250,6 +250,7 @@ def invalid_probes_are_refused(case):
 if __name__ == '__main__':
     kernel_main([
         function_probes_record_arguments_and_results, sdt_probes_record_all_arguments, filters_of_probes_select_records,
-        invalid_probe_filters_are_refused, disabled_probe_is_not_recorded, sessions_of_one_name_have_their_own_probes,
-        probes_survive_restart_and_save, invalid_probes_are_refused
+        invalid_probe_filters_are_refused, disabled_probe_is_not_recorded,
+        probes_of_one_session_remain_when_another_is_destroyed, probes_are_restored_after_restart_and_load,
+        invalid_probes_are_refused
     ])

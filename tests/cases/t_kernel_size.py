@@ -79,7 +79,7 @@ def kill(w, which, program):
 
 
 @limit(180)
-def both_domains_share_one_size(case):
+def user_and_kernel_records_share_the_maximum_size(case):
     """The budget also holds if a daemon is killed once. Each daemon is killed in turn."""
     with KernelWorld(case) as w:
         program = w.scripted()
@@ -112,7 +112,7 @@ def both_domains_share_one_size(case):
 
 
 @limit(120)
-def files_in_rotation_share_the_size(case):
+def rotating_files_of_both_domains_stay_within_maximum_size(case):
     """Files of both domains replace each other within the size, and the session continues."""
     with KernelWorld(case) as w:
         program = w.scripted()
@@ -132,4 +132,5 @@ def files_in_rotation_share_the_size(case):
 
 
 if __name__ == '__main__':
-    kernel_main([both_domains_share_one_size, files_in_rotation_share_the_size])
+    kernel_main([user_and_kernel_records_share_the_maximum_size,
+                 rotating_files_of_both_domains_stay_within_maximum_size])

@@ -48,7 +48,7 @@ def tids_of(trace):
 
 
 @limit(300)
-def kernel_snapshots_together_have_each_call_once(case):
+def successive_kernel_snapshots_have_each_call_once(case):
     with KernelWorld(case) as w:
         for i, mode in enumerate(MODES):
             recorder(w, 'fr%d' % i, *ROOM_FOR_ALL, *mode)
@@ -70,7 +70,7 @@ def kernel_snapshots_together_have_each_call_once(case):
 
 
 @limit(300)
-def kernel_snapshot_of_full_buffers_has_one_range(case):
+def kernel_snapshot_of_full_buffers_is_one_contiguous_range(case):
     with KernelWorld(case) as w:
         recorder(w, 'fr', *SMALL, *MODES[1])
         program = w.until(2)
@@ -94,7 +94,7 @@ def kernel_snapshot_of_full_buffers_has_one_range(case):
 
 
 @limit(300)
-def kernel_records_survive_stop_and_a_crash_of_the_consumer_daemon(case):
+def kernel_snapshot_has_records_before_stop_and_consumer_crash(case):
     with KernelWorld(case) as w:
         recorder(w, 'fr', *ROOM_FOR_ALL, *MODES[1], create=['--description=with a state dump'])
         made, tids = w.calls(1, 100)
@@ -114,7 +114,7 @@ def kernel_records_survive_stop_and_a_crash_of_the_consumer_daemon(case):
 
 
 @limit(300)
-def snapshot_has_programs_and_the_kernel(case):
+def snapshot_has_application_and_kernel_records(case):
     with KernelWorld(case) as w:
         recorder(w, 'fr', *SMALL, *MODES[0])
         w('enable-channel', '-u', '-s', 'fr', 'app', '--subbuf-size', 16384)
@@ -146,7 +146,7 @@ def snapshot_has_programs_and_the_kernel(case):
 
 
 @limit(120)
-def core_hook_records_a_snapshot_of_a_session_with_a_kernel_channel_only(case):
+def core_hook_records_a_snapshot_of_a_kernel_only_session(case):
     """The process is no application. An allow-list of the session excludes other processes."""
     kept = case.path('kept')
     with KernelWorld(case) as w:
@@ -178,7 +178,8 @@ def record_makes_a_snapshot_with_kernel_records(case):
 
 
 if __name__ == '__main__':
-    kernel_main([kernel_snapshots_together_have_each_call_once, kernel_snapshot_of_full_buffers_has_one_range,
-                 kernel_records_survive_stop_and_a_crash_of_the_consumer_daemon, snapshot_has_programs_and_the_kernel,
-                 record_makes_a_snapshot_with_kernel_records,
-                 core_hook_records_a_snapshot_of_a_session_with_a_kernel_channel_only])
+    kernel_main([successive_kernel_snapshots_have_each_call_once,
+                 kernel_snapshot_of_full_buffers_is_one_contiguous_range,
+                 kernel_snapshot_has_records_before_stop_and_consumer_crash,
+                 snapshot_has_application_and_kernel_records, record_makes_a_snapshot_with_kernel_records,
+                 core_hook_records_a_snapshot_of_a_kernel_only_session])

@@ -178,7 +178,7 @@ def need_tracefs():
     need('babeltrace2')
 
 
-def state_dump_is_in_a_private_record(case):
+def private_record_has_a_kernel_state_dump(case):
     """`waymark record --private`: the dump is made while the program runs, and complete when it has ended."""
     need_tracefs()
     with Idle(case) as idle:
@@ -188,7 +188,7 @@ def state_dump_is_in_a_private_record(case):
         check(result.summary['records'] == n, 'the summary has %d records, the trace %d', result.summary['records'], n)
 
 
-def state_dump_does_not_record_itself(case):
+def state_dump_does_not_record_its_own_system_calls(case):
     """
     System calls of the state dump's thread are the tracer's own and are not recorded, although the thread has ended
     when they are drained. Those of applications are recorded.
@@ -307,7 +307,7 @@ def incomplete_state_dump_is_repeated(case):
         idle.is_once(dumps_of(records[starts[-1]:])[0])
 
 
-def killed_session_daemon_keeps_the_state_dump(case):
+def kernel_state_dump_survives_kill_of_session_daemon(case):
     """The next session daemon finds the state dump of the killed one."""
     need_tracefs()
     with World(case) as w, Idle(case) as idle:
@@ -321,7 +321,7 @@ def killed_session_daemon_keeps_the_state_dump(case):
         read(case, os.path.join(is_now['path'], 'kernel'), [pid], 1, idle)
 
 
-def complete_state_dump_is_not_repeated(case):
+def complete_state_dump_is_not_repeated_after_a_crash(case):
     """After the crash of both daemons a complete dump is not repeated in an active session."""
     need_tracefs()
     with World(case) as w, Idle(case) as idle:
@@ -382,8 +382,9 @@ def unwritten_state_dump_records_are_counted(case):
 
 if __name__ == '__main__':
     main([
-        state_dump_is_in_a_private_record, state_dump_does_not_record_itself, no_statedump_suppresses_the_state_dump,
-        state_dump_is_made_at_start_and_on_request, clear_repeats_the_state_dump, incomplete_state_dump_is_repeated,
-        killed_session_daemon_keeps_the_state_dump, complete_state_dump_is_not_repeated,
+        private_record_has_a_kernel_state_dump, state_dump_does_not_record_its_own_system_calls,
+        no_statedump_suppresses_the_state_dump, state_dump_is_made_at_start_and_on_request,
+        clear_repeats_the_state_dump, incomplete_state_dump_is_repeated,
+        kernel_state_dump_survives_kill_of_session_daemon, complete_state_dump_is_not_repeated_after_a_crash,
         unwritten_state_dump_records_are_counted
     ])

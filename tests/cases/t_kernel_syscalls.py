@@ -143,13 +143,13 @@ def patterns(*calls):
     return [word for call in calls for word in ('-k', 'syscall:' + call)]
 
 
-def pointed_arguments_are_recorded(case):
+def data_of_pointer_arguments_is_recorded(case):
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], patterns(*CALLS)).ok()
     check_shapes(read(result.directory)[0])
 
 
-def pointed_arguments_are_recorded_in_ctf_2(case):
+def data_of_pointer_arguments_is_recorded_in_ctf_2(case):
     """The metadata is JSON, which babeltrace2 does not read: only `view` reads it."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--trace-format', 'ctf-2']).ok()
@@ -162,7 +162,7 @@ def pointed_arguments_are_recorded_in_ctf_2(case):
     check_shapes([parse(line) for line in lines], blob=True)
 
 
-def pointed_arguments_are_recorded_in_a_session(case):
+def data_of_pointer_arguments_is_recorded_by_a_session(case):
     need_bpf(case)
     with World(case) as w:
         begin(w, 'shapes', *CALLS)
@@ -178,7 +178,7 @@ LARGE = ('--subbuf-size', '4M', '--num-subbuf', '8')
 
 
 @limit(240)
-def system_calls_are_counted_exactly(case):
+def recorded_system_calls_are_counted_exactly(case):
     need_bpf(case)
     n = rounds(200000)
     result = case.record([SYSCALLS, 'count', '2', str(n)], [*patterns('mknodat'), *LARGE]).ok()
@@ -301,7 +301,7 @@ def rule_changes_lose_no_system_calls(case):
 
 
 @limit(240)
-def gap_of_a_killed_consumer_daemon_is_reported(case):
+def gap_after_kill_of_consumer_daemon_is_reported(case):
     """The next consumer daemon loads the BPF programs again. The gap is reported as an unknown number of calls."""
     need_bpf(case)
     with World(case) as w:
@@ -331,7 +331,7 @@ def gap_of_a_killed_consumer_daemon_is_reported(case):
               'the gap is not in the metadata')
 
 
-def killed_session_daemon_keeps_bpf_recording(case):
+def session_recorded_by_bpf_survives_kill_of_session_daemon(case):
     """The next session daemon finds the channel active, recorded by BPF."""
     need_bpf(case)
     with World(case) as w:
@@ -349,7 +349,7 @@ def killed_session_daemon_keeps_bpf_recording(case):
 
 # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
 
-def option_numbers_records_no_pointed_arguments(case):
+def syscall_arguments_none_records_only_numbers(case):
     """--syscall-arguments none records numbers only, also after save and load."""
     need_bpf(case)
     result = case.record([SYSCALLS, 'shapes'], [*patterns('openat'), '--syscall-arguments', 'none']).ok()
@@ -379,7 +379,7 @@ RECORD_OPTIONS = [
 
 
 @limit(240)
-def pointed_texts_are_recorded_with_record_options(case):
+def text_arguments_are_recorded_with_each_option_of_record(case):
     need_bpf(case)
     for options in RECORD_OPTIONS:
         result = case.record([SYSCALLS, 'shapes'], [*patterns(*CALLS), '--no-statedump', *options]).ok()
@@ -403,7 +403,7 @@ SESSION_OPTIONS = [
 
 
 @limit(240)
-def pointed_texts_are_recorded_with_session_options(case):
+def text_arguments_are_recorded_with_each_option_of_a_session(case):
     """Each kind of argument keeps its text; processes that are not selected are not recorded."""
     need_bpf(case)
     with World(case) as w:
@@ -450,7 +450,7 @@ FILTERS = [
 
 
 @limit(240)
-def filters_read_pointed_texts(case):
+def filters_can_compare_text_arguments_of_system_calls(case):
     """A filter is evaluated on the complete record, also for 32-bit calls."""
     need_bpf(case)
     for text, call, n in FILTERS:
@@ -460,7 +460,7 @@ def filters_read_pointed_texts(case):
 
 
 @limit(240)
-def overwritten_records_are_the_oldest(case):
+def overwrite_mode_loses_the_oldest_system_calls(case):
     """The newest records are kept; recorded + lost = made, in the summary and in the trace."""
     need_bpf(case)
     n = rounds(50000) + 20000
@@ -473,7 +473,7 @@ def overwritten_records_are_the_oldest(case):
     check(int(MADE.match(entries[-1].fields['filename'])[1]) == n - 1, 'the newest record is %s', entries[-1])
 
 
-def overwrite_channel_keeps_its_buffer_size(case):
+def overwrite_channel_keeps_records_up_to_its_buffer_size(case):
     """The records kept until the stop fill the channel's buffers. After the next start the buffers begin empty."""
     need_bpf(case)
     with World(case) as w:
@@ -510,13 +510,13 @@ def check_not_its_own(case, options):
 
 
 @limit(240)
-def own_system_calls_are_not_recorded_by_bpf(case):
+def system_calls_of_waymark_are_not_recorded_by_bpf(case):
     need_bpf(case)
     check_not_its_own(case, ())
 
 
 @limit(240)
-def own_system_calls_are_not_recorded_by_tracefs(case):
+def system_calls_of_waymark_are_not_recorded_by_tracefs(case):
     need_bpf(case)
     check_not_its_own(case, ('--syscall-arguments', 'none'))
 
@@ -552,14 +552,15 @@ def there(ids):
 
 if __name__ == '__main__':
     main([
-        pointed_arguments_are_recorded, pointed_arguments_are_recorded_in_ctf_2,
-        pointed_arguments_are_recorded_in_a_session, system_calls_are_counted_exactly,
+        data_of_pointer_arguments_is_recorded, data_of_pointer_arguments_is_recorded_in_ctf_2,
+        data_of_pointer_arguments_is_recorded_by_a_session, recorded_system_calls_are_counted_exactly,
         small_rings_count_lost_system_calls, system_calls_by_bpf_are_in_order,
         system_calls_of_a_session_are_counted_exactly, small_rings_of_a_session_count_lost_system_calls,
-        rule_changes_lose_no_system_calls, gap_of_a_killed_consumer_daemon_is_reported,
-        killed_session_daemon_keeps_bpf_recording, option_numbers_records_no_pointed_arguments,
-        pointed_texts_are_recorded_with_record_options, pointed_texts_are_recorded_with_session_options,
-        filters_read_pointed_texts, overwritten_records_are_the_oldest, overwrite_channel_keeps_its_buffer_size,
-        own_system_calls_are_not_recorded_by_bpf, own_system_calls_are_not_recorded_by_tracefs,
+        rule_changes_lose_no_system_calls, gap_after_kill_of_consumer_daemon_is_reported,
+        session_recorded_by_bpf_survives_kill_of_session_daemon, syscall_arguments_none_records_only_numbers,
+        text_arguments_are_recorded_with_each_option_of_record,
+        text_arguments_are_recorded_with_each_option_of_a_session, filters_can_compare_text_arguments_of_system_calls,
+        overwrite_mode_loses_the_oldest_system_calls, overwrite_channel_keeps_records_up_to_its_buffer_size,
+        system_calls_of_waymark_are_not_recorded_by_bpf, system_calls_of_waymark_are_not_recorded_by_tracefs,
         killed_record_leaves_no_bpf_program
     ])

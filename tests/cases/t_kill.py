@@ -24,7 +24,7 @@ PLACES = os.environ.get('WMK_PLACES', '40')
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 
 
-def random_kill_of_one_program_keeps_the_other(case):
+def kill_of_one_application_does_not_affect_another(case):
     """kill -9 of one of two applications at a random moment: all records of the other one are in the trace."""
     for turn in range(rounds(100)):
         case.ledger.__init__(case.ledger.path)
@@ -204,6 +204,6 @@ def stop_at_each_instruction_blocks_no_other_writer(case):
 if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
     main([
-        random_kill_of_one_program_keeps_the_other, kill_at_each_instruction_keeps_the_trace_complete,
+        kill_of_one_application_does_not_affect_another, kill_at_each_instruction_keeps_the_trace_complete,
         stop_at_each_instruction_blocks_no_other_writer
     ])

@@ -125,7 +125,7 @@ def unpatchable_code_is_reported(case):
 
 
 @limit(60)
-def events_unregistered_while_recorded_do_no_harm(case):
+def unregistering_an_event_while_it_is_recorded_does_not_crash(case):
     """
     At exit() an event's descriptor loses its chain, then its event. A thread that records in between must not mistake
     one NULL for the other.
@@ -253,7 +253,7 @@ if __name__ == '__main__':
     main([
         records_have_the_times_of_the_clock_plugin, application_with_another_clock_is_not_recorded,
         invalid_clock_plugin_is_reported, library_loads_and_unloads_are_recorded,
-        events_unregistered_while_recorded_do_no_harm, cancelled_threads_lose_no_records,
+        unregistering_an_event_while_it_is_recorded_does_not_crash, cancelled_threads_lose_no_records,
         events_of_a_preloaded_library_are_recorded, setuid_with_threads_does_not_hang,
         sudden_exits_keep_earlier_records, record_of_a_grandchild_is_in_the_trace,
         forks_of_a_recording_process_lose_no_records, program_with_a_loaded_library_ends_with_its_last_thread

@@ -116,7 +116,7 @@ def rare_records_are_visible_and_idle_daemons_sleep_with_200_ring_sets(case):
 
 
 @limit(300)
-def rare_records_are_visible_with_many_flushes(case):
+def records_are_visible_quickly_with_frequent_flushes(case):
     """A short interval: the sub-buffer is continued in many packets, each record once."""
     with World(case) as w:
         session = Session(w, 'one', ['--flush-interval', '20', '--subbuf-size', '4k'])
@@ -130,7 +130,7 @@ def rare_records_are_visible_with_many_flushes(case):
 
 
 @limit(300)
-def records_wait_for_their_sub_buffer_without_a_flush_interval(case):
+def records_are_written_per_sub_buffer_without_flush_interval(case):
     with World(case) as w:
         whole = Session(w, 'whole', ['--flush-interval', '0'])
         live = Session(w, 'live')
@@ -147,7 +147,7 @@ def records_wait_for_their_sub_buffer_without_a_flush_interval(case):
 
 
 @limit(300)
-def record_of_an_application_killed_before_it_wakes_the_consumer_is_visible(case):
+def record_of_a_process_killed_before_its_wake_is_visible(case):
     """The session daemon sees the end of the process, and wakes the consumer daemon."""
     need_testpoints()
     with World(case) as w:
@@ -168,7 +168,7 @@ def record_of_an_application_killed_before_it_wakes_the_consumer_is_visible(case
 
 
 @limit(300)
-def live_reader_shortens_the_flush_interval_of_its_session_until_it_ends(case):
+def live_reader_shortens_the_flush_interval_of_its_session(case):
     """A flush interval of a minute: records of the followed session are written at once, until the reader crashes."""
     with World(case) as w:
         minute = ['--flush-interval', '60000']
@@ -240,9 +240,8 @@ if __name__ == '__main__':
     main([
         rare_records_are_visible_within_a_second_and_idle_daemons_sleep,
         rare_records_are_visible_and_idle_daemons_sleep_without_rseq,
-        rare_records_are_visible_and_idle_daemons_sleep_with_200_ring_sets, rare_records_are_visible_with_many_flushes,
-        records_wait_for_their_sub_buffer_without_a_flush_interval,
-        record_of_an_application_killed_before_it_wakes_the_consumer_is_visible,
-        live_reader_shortens_the_flush_interval_of_its_session_until_it_ends,
+        rare_records_are_visible_and_idle_daemons_sleep_with_200_ring_sets,
+        records_are_visible_quickly_with_frequent_flushes, records_are_written_per_sub_buffer_without_flush_interval,
+        record_of_a_process_killed_before_its_wake_is_visible, live_reader_shortens_the_flush_interval_of_its_session,
         counts_are_current_while_the_consumer_is_stopped
     ])

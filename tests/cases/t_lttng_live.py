@@ -90,7 +90,7 @@ def printed(viewer, n):
     return len(slurp(viewer[1]).splitlines()) >= n
 
 
-def lines_are_those_of_the_stored_trace(case):
+def lttng_live_viewer_prints_the_lines_of_the_stored_trace(case):
     """A viewer attaches before the first record. Another CPU is silent, and one process begins late."""
     with session(case) as (w, live):
         viewer = live.viewer()
@@ -113,7 +113,7 @@ def lines_are_those_of_the_stored_trace(case):
               [pair for pair in zip(lines, stored) if pair[0] != pair[1]][:3] or (len(lines), len(stored)))
 
 
-def rotation_and_clear_lose_no_record(case):
+def lttng_live_viewer_loses_no_record_at_rotation_and_clear(case):
     with session(case) as (w, live):
         w('start', 'seen')
         viewer = live.viewer()
@@ -132,7 +132,7 @@ def rotation_and_clear_lose_no_record(case):
         check([n == list(range(1, 301)) for n in found.values()] == [True], '%s', found)
 
 
-def buffers_of_processes_are_traces_of_their_own(case):
+def lttng_live_shows_per_process_buffers_as_separate_traces(case):
     with session(case, channel=['--buffers-pid']) as (w, live):
         w('start', 'seen')
         viewer = live.viewer()
@@ -146,7 +146,7 @@ def buffers_of_processes_are_traces_of_their_own(case):
 
 
 @limit(300)
-def many_viewers_read_and_one_that_reads_nothing_delays_none(case):
+def stopped_lttng_live_viewer_does_not_delay_other_viewers(case):
     with session(case) as (w, live):
         w('start', 'seen')
         viewers = [live.viewer() for _ in range(4)]
@@ -167,7 +167,7 @@ def many_viewers_read_and_one_that_reads_nothing_delays_none(case):
         check(len(first) == 20100, '%d lines', len(first))
 
 
-def a_viewer_can_attach_to_a_session_that_has_ended(case):
+def lttng_live_viewer_can_attach_to_an_ended_session(case):
     with session(case) as (w, live):
         w('start', 'seen')
         program = w.scripted()
@@ -184,6 +184,7 @@ def a_viewer_can_attach_to_a_session_that_has_ended(case):
 
 
 if __name__ == '__main__':
-    main([lines_are_those_of_the_stored_trace, rotation_and_clear_lose_no_record,
-          buffers_of_processes_are_traces_of_their_own, many_viewers_read_and_one_that_reads_nothing_delays_none,
-          a_viewer_can_attach_to_a_session_that_has_ended])
+    main([lttng_live_viewer_prints_the_lines_of_the_stored_trace,
+          lttng_live_viewer_loses_no_record_at_rotation_and_clear,
+          lttng_live_shows_per_process_buffers_as_separate_traces,
+          stopped_lttng_live_viewer_does_not_delay_other_viewers, lttng_live_viewer_can_attach_to_an_ended_session])

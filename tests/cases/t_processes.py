@@ -24,7 +24,7 @@ def forked_children_are_recorded(case):
     check(len(set.union(*pids.values())) == 25, '25 processes, but %d vpids', len(set.union(*pids.values())))
 
 
-def vforked_children_are_recorded_or_counted(case):
+def vforked_children_lose_no_records_of_the_parent(case):
     """Records of the children are in the trace or counted as lost; all records of the parents are in the trace."""
     result, _, numbers = case.checked([case.program('procs'), 'vfork', '20'])
     begun = case.ledger.read()
@@ -45,7 +45,7 @@ def cloned_children_lose_no_records_of_the_parent(case):
     check(numbers.get(1) == list(range(1, begun[1][0] + 1)), 'the parent lost records')
 
 
-def repeated_exec_is_recorded(case):
+def each_program_of_repeated_exec_is_recorded(case):
     _, _, numbers = case.checked([case.program('procs'), 'exec', '20'], lost=0)
     check(len(numbers) == 21, '%d writers, not 21', len(numbers))
 
@@ -133,7 +133,7 @@ def recorded_and_untraced_programs_are_not_reported(case):
     check(named == [], 'not followed: %s', named)
 
 
-def unrecorded_processes_are_reported_to_users(case):
+def unrecorded_processes_are_reported_to_unprivileged_users(case):
     """The list of started processes is available to unprivileged users."""
     need_other_users()
     need('setpriv')
@@ -200,11 +200,12 @@ def state_dump_lists_loaded_objects(case):
 
 if __name__ == '__main__':
     main([
-        forked_children_are_recorded, vforked_children_are_recorded_or_counted,
+        forked_children_are_recorded, vforked_children_lose_no_records_of_the_parent,
         cloned_children_lose_no_records_of_the_parent, child_of_a_process_without_helper_is_recorded,
-        repeated_exec_is_recorded, spawned_children_are_recorded, children_in_new_namespaces_are_recorded,
-        short_lived_children_are_recorded, concurrent_programs_are_recorded, child_with_cleared_environment_is_reported,
-        short_lived_unrecorded_children_are_counted, unrecorded_processes_have_the_correct_reason,
-        recorded_and_untraced_programs_are_not_reported, unrecorded_processes_are_reported_to_users,
-        set_id_child_is_reported, state_dump_lists_loaded_objects
+        each_program_of_repeated_exec_is_recorded, spawned_children_are_recorded,
+        children_in_new_namespaces_are_recorded, short_lived_children_are_recorded, concurrent_programs_are_recorded,
+        child_with_cleared_environment_is_reported, short_lived_unrecorded_children_are_counted,
+        unrecorded_processes_have_the_correct_reason, recorded_and_untraced_programs_are_not_reported,
+        unrecorded_processes_are_reported_to_unprivileged_users, set_id_child_is_reported,
+        state_dump_lists_loaded_objects
     ])

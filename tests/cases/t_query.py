@@ -238,7 +238,7 @@ def some_traces(case, n):
 
 
 @limit(300)
-def values_equal_view(case):
+def query_column_values_equal_those_of_view(case):
     """Each column of each record has the value of `view --json`."""
     for path in some_traces(case, 12):
         second = Second(case, path)
@@ -265,7 +265,7 @@ def values_equal_view(case):
 
 
 @limit(300)
-def random_statements_equal_second_evaluation(case):
+def random_sql_statements_equal_independent_evaluation(case):
     for path in some_traces(case, 6):
         second = Second(case, path)
         for _ in range(rounds(60) if PERCENT >= 100 else 25):
@@ -290,7 +290,7 @@ def made(case, name, events, records, **packet):
     return path
 
 
-def hostile_names(case):
+def hostile_event_and_field_names_become_tables_and_columns(case):
     """
     Events and fields become tables and columns even if their names are keywords, have quotes or colons, or hide others.
     """
@@ -316,7 +316,7 @@ def hostile_names(case):
     check('events' in tables and 'event_EVENTS' in tables, 'tables %s', list(tables))
 
 
-def empty_traces_have_tables(case):
+def query_of_an_empty_trace_has_tables_without_rows(case):
     path = case.path('empty')
     trace = Plain()
     trace.event('never', 'uint8_t x;')
@@ -327,7 +327,7 @@ def empty_traces_have_tables(case):
     check(status == 0 and lines == [b'name  x'] and not err, '%s %s %s', status, lines, err)
 
 
-def errors_have_their_position(case):
+def sql_errors_are_reported_with_their_position(case):
     """
     Statements other than SELECT are refused. An error has its position. The exit status is 1, or 2 for wrong usage.
     """
@@ -348,7 +348,7 @@ def errors_have_their_position(case):
     check('no such trace' in query(case, 'SELECT 1', case.path('none'), status=1)[1], 'no trace')
 
 
-def damaged_traces_are_read_as_far_as_view(case):
+def query_reads_a_damaged_trace_as_far_as_view(case):
     """Records before and after damage are rows, the damage is reported, and the exit status is 1."""
     trace = Plain()
     trace.event('one', 'uint8_t x;')
@@ -368,7 +368,7 @@ def damaged_traces_are_read_as_far_as_view(case):
             check(err.count('unknown event id') <= 1 and 'damaged' in err, '%s: %s', sql, err)
 
 
-def two_traces_are_merged(case):
+def query_merges_tables_of_two_traces_by_time(case):
     """
     Events with the same name in two traces share one table with the fields of both. Rows are in the order of time.
     """
@@ -386,7 +386,7 @@ def two_traces_are_merged(case):
               Second(case, path).query('SELECT trace, count(*) AS n FROM events GROUP BY trace'), False, 'traces')
 
 
-def time_selects_packets_and_losses_stay(case):
+def time_condition_keeps_packet_numbers_and_lost_counts(case):
     """Conditions on the time read a part of the stream; the number of a packet and its losses do not change."""
     trace = Plain()
     trace.event('one', 'uint8_t x;')
@@ -411,7 +411,7 @@ def time_selects_packets_and_losses_stay(case):
     check(status == 0 and lines == [b'count(*)', b'150'], '%s %s', status, lines)
 
 
-def forms_agree(case):
+def query_output_in_columns_csv_and_json_has_equal_values(case):
     """Aligned columns, CSV and JSON have the same values."""
     texts = ['a,b', 'say "x"', ' edge ', 'two\nlines', '', '\u00e9\u4e2d', 'x' * 150]
     path = made(case, 'forms', [('one', 'string s; double d; uint8_t b;')],
@@ -431,7 +431,7 @@ def forms_agree(case):
     check(lines == [b'b  s', b'5  a,b', b'5  say "x"', b'5   edge '], '%s %s', lines, err)
 
 
-def plans_push_down(case):
+def query_plan_passes_conditions_and_groups_to_the_tables(case):
     """SQLite passes conditions and groups to the tables, and evaluates expensive groups and collations itself."""
     path = made(case, 'plans', [('one', 'string s; uint8_t x; double d;')],
                 [(BEGIN, 0, lambda b: b.raw(b'a\0').i(8, 1).i(64, 0))])
@@ -454,6 +454,8 @@ def plans_push_down(case):
 
 
 if __name__ == '__main__':
-    main([values_equal_view, random_statements_equal_second_evaluation, hostile_names, empty_traces_have_tables,
-          errors_have_their_position, damaged_traces_are_read_as_far_as_view, two_traces_are_merged,
-          time_selects_packets_and_losses_stay, forms_agree, plans_push_down])
+    main([query_column_values_equal_those_of_view, random_sql_statements_equal_independent_evaluation,
+          hostile_event_and_field_names_become_tables_and_columns, query_of_an_empty_trace_has_tables_without_rows,
+          sql_errors_are_reported_with_their_position, query_reads_a_damaged_trace_as_far_as_view,
+          query_merges_tables_of_two_traces_by_time, time_condition_keeps_packet_numbers_and_lost_counts,
+          query_output_in_columns_csv_and_json_has_equal_values, query_plan_passes_conditions_and_groups_to_the_tables])

@@ -20,7 +20,7 @@ def viewed(case, path):
     return read(case, [WAYMARK, *VIEW, '--json', path])[1]
 
 
-def thread_rows_equal_second_evaluation(case):
+def rows_of_thread_table_equal_independent_evaluation(case):
     """Sums of threads, and the periods in which the threads run."""
     for n in range(rounds(4)):
         path = case.path('sched%d' % n)
@@ -51,7 +51,7 @@ def thread_rows_equal_second_evaluation(case):
         check({row['then'] for row in slices} <= {'runnable', 'blocked', 'absent', 'running', 'unknown'}, 'then')
 
 
-def syscall_rows_equal_second_evaluation(case):
+def rows_of_syscall_table_equal_independent_evaluation(case):
     for _ in range(rounds(4)):
         path = case.path('calls%d' % case.random.randrange(1 << 30))
         event_trace.syscalls(case.random, 1500).write(path)
@@ -103,7 +103,7 @@ def evaluated_spans(lines):
     return found
 
 
-def span_rows_equal_second_evaluation(case):
+def rows_of_span_table_equal_independent_evaluation(case):
     for program in ('spans', 'spans_cxx'):
         path = case.record([case.program(program)], ['-c', 'vpid', '-c', 'vtid', '-c', 'procname']).ok().directory
         rows = query(case, 'SELECT name, pid, tid, time, duration, self, depth FROM spans', path)[0]
@@ -120,7 +120,7 @@ def span_rows_equal_second_evaluation(case):
         check({r['name']: r['n'] for r in query(case, sql, path)[0]} == dict(sums), 'join')
 
 
-def losses_leave_ends_unknown(case):
+def duration_of_a_system_call_across_a_loss_is_unknown(case):
     """A system call across a loss has no duration, and an exit without an entry has no time."""
     trace = Plain(contexts='\tevent.context := struct { int32_t tid; int32_t pid; };\n')
     trace.event('syscall_entry_read', 'uint32_t fd;')
@@ -145,7 +145,7 @@ def losses_leave_ends_unknown(case):
     check('4 records' in err, '%s', err)
 
 
-def tables_name_missing_events(case):
+def query_table_without_its_events_reports_what_to_record(case):
     path = case.path('other')
     one_packet(path, 'uint8_t x;', [lambda b: b.i(8, 1)])
     for table, event in (('threads', 'sched_switch'), ('slices', 'sched_switch'),
@@ -156,5 +156,6 @@ def tables_name_missing_events(case):
 
 
 if __name__ == '__main__':
-    main([thread_rows_equal_second_evaluation, syscall_rows_equal_second_evaluation, span_rows_equal_second_evaluation,
-          losses_leave_ends_unknown, tables_name_missing_events])
+    main([rows_of_thread_table_equal_independent_evaluation, rows_of_syscall_table_equal_independent_evaluation,
+          rows_of_span_table_equal_independent_evaluation, duration_of_a_system_call_across_a_loss_is_unknown,
+          query_table_without_its_events_reports_what_to_record])

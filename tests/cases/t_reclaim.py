@@ -33,7 +33,7 @@ def fill(w, program):
 
 
 @limit(120)
-def memory_goes_down_on_request_and_comes_back_with_the_next_record(case):
+def ring_memory_is_released_on_request_and_allocated_when_used(case):
     with World(case) as w:
         w.begin('one', channel=SHAPE)
         program = pinned(w)
@@ -56,7 +56,7 @@ def memory_goes_down_on_request_and_comes_back_with_the_next_record(case):
 
 
 @limit(120)
-def idle_buffers_give_memory_back_by_themselves(case):
+def idle_buffers_release_their_memory_automatically(case):
     with World(case) as w:
         w.begin('one', channel=(*SHAPE, '--auto-reclaim-memory=older-than:50ms'))
         w('list', 'one').prints('idle memory given back after 50 ms')
@@ -91,7 +91,7 @@ def writers_lose_only_counted_records_while_memory_is_given_back(case):
 
 
 @limit(120)
-def buffers_are_reclaimed_and_used_after_crashes_of_both_daemons(case):
+def reclaimed_buffers_are_used_again_after_daemon_crashes(case):
     with World(case) as w:
         w.begin('one', channel=SHAPE)
         program = pinned(w)
@@ -110,7 +110,7 @@ def buffers_are_reclaimed_and_used_after_crashes_of_both_daemons(case):
 
 
 @limit(120)
-def buffers_that_need_their_memory_keep_it(case):
+def memory_of_overwrite_and_blocking_buffers_is_not_reclaimed(case):
     with World(case) as w:
         w('create', 'one')
         for name, option, why in (('over', '--overwrite', 'in overwrite mode'),
@@ -129,7 +129,7 @@ def buffers_that_need_their_memory_keep_it(case):
 
 
 @limit(120)
-def snapshot_has_all_records_after_a_request_for_memory(case):
+def snapshot_after_reclaim_has_all_records(case):
     with World(case) as w:
         w('create', 'one', '--snapshot', '--no-statedump')
         w('enable-event', '-s', 'one', 'test:*')
@@ -147,10 +147,10 @@ def snapshot_has_all_records_after_a_request_for_memory(case):
 
 if __name__ == '__main__':
     main([
-        memory_goes_down_on_request_and_comes_back_with_the_next_record,
-        idle_buffers_give_memory_back_by_themselves,
+        ring_memory_is_released_on_request_and_allocated_when_used,
+        idle_buffers_release_their_memory_automatically,
         writers_lose_only_counted_records_while_memory_is_given_back,
-        buffers_are_reclaimed_and_used_after_crashes_of_both_daemons,
-        buffers_that_need_their_memory_keep_it,
-        snapshot_has_all_records_after_a_request_for_memory
+        reclaimed_buffers_are_used_again_after_daemon_crashes,
+        memory_of_overwrite_and_blocking_buffers_is_not_reclaimed,
+        snapshot_after_reclaim_has_all_records
     ])

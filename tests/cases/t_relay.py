@@ -55,7 +55,7 @@ def lines_of(path):
     return done.stdout.splitlines()
 
 
-def stored_trace_equals_the_sent_one(case):
+def trace_stored_by_the_relay_equals_the_sent_trace(case):
     relay = Relay(case.path('relay'))
     sent = Sent(case, relay)
     sender = sent.connect()
@@ -78,7 +78,7 @@ def stored_trace_equals_the_sent_one(case):
     relay.close()
 
 
-def follower_prints_what_the_relay_receives(case):
+def follow_prints_a_trace_while_the_relay_receives_it(case):
     relay = Relay(case.path('relay'))
     sent = Sent(case, relay)
     sender = sent.connect()
@@ -101,7 +101,7 @@ def follower_prints_what_the_relay_receives(case):
     relay.close()
 
 
-def status_shows_hosts_and_quotas(case):
+def relay_status_shows_hosts_and_quotas(case):
     conf = case.path('relay.conf')
     with open(conf, 'w') as f:
         f.write('# a comment\nmax-bytes web1 = 10M\nmax-rate = 50M\n')
@@ -129,7 +129,7 @@ def status_shows_hosts_and_quotas(case):
     w('relay', 'init', '--at', relay.address, status=2).prints('option of status only')
 
 
-def wrong_options_are_refused(case):
+def invalid_options_of_the_relay_are_refused(case):
     def refused(status, words, *argv):
         done = finished([RELAYD, *argv], capture_output=True, text=True)
         check(done.returncode == status and words in done.stderr, '%s: status %d: %s', argv, done.returncode,
@@ -150,5 +150,5 @@ def wrong_options_are_refused(case):
 
 if __name__ == '__main__':
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    main([stored_trace_equals_the_sent_one, follower_prints_what_the_relay_receives, status_shows_hosts_and_quotas,
-          wrong_options_are_refused])
+    main([trace_stored_by_the_relay_equals_the_sent_trace, follow_prints_a_trace_while_the_relay_receives_it,
+          relay_status_shows_hosts_and_quotas, invalid_options_of_the_relay_are_refused])

@@ -42,7 +42,7 @@ def certificates_are_made_listed_and_revoked(case):
     w('relay', 'enroll', 'web1', case.path('again.pem'))
 
 
-def wrong_usage_is_refused(case):
+def invalid_usage_of_the_relay_command_is_refused(case):
     w = Control(case)
     w.env['WAYMARK_RELAY_DIR'] = case.path('relay')
     w('relay', status=2).prints('no action given')
@@ -57,4 +57,4 @@ def wrong_usage_is_refused(case):
 
 
 if __name__ == '__main__':
-    main([certificates_are_made_listed_and_revoked, wrong_usage_is_refused])
+    main([certificates_are_made_listed_and_revoked, invalid_usage_of_the_relay_command_is_refused])

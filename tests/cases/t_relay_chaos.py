@@ -227,7 +227,7 @@ class Round:
 
 
 @limit(150)
-def emitted_records_are_at_the_relay_or_counted_in_chaos(case):
+def each_record_is_stored_or_counted_under_random_relay_faults(case):
     with disk_of(case) as disk, World(case, daemon=False) as w:
         place, pem = case.path('certificates'), case.path('relay.pem')
         w.env.update(WAYMARK_RELAY_DIR=place, WAYMARK_RELAY_PEM=pem)
@@ -277,4 +277,4 @@ def relay_that_acknowledges_nothing_is_reported(case):
 
 if __name__ == '__main__':
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    main([emitted_records_are_at_the_relay_or_counted_in_chaos, relay_that_acknowledges_nothing_is_reported])
+    main([each_record_is_stored_or_counted_under_random_relay_faults, relay_that_acknowledges_nothing_is_reported])

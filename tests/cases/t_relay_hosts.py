@@ -185,7 +185,7 @@ def records_of_two_hosts_are_merged_on_the_clock_of_the_relay(case):
 
 
 @limit(60)
-def uncertainty_grows_with_the_delay_of_the_network(case):
+def clock_uncertainty_grows_with_the_network_delay(case):
     with hosts(case, delay=0.04) as both:
         for host in both:
             host.begin()
@@ -200,7 +200,7 @@ def uncertainty_grows_with_the_delay_of_the_network(case):
 
 
 @limit(60)
-def relay_has_points_of_its_clock_for_each_host(case):
+def relay_stores_clock_points_of_each_host(case):
     """At the connection and at the end, in the trace clock of each host, within the stated uncertainty."""
     with hosts(case) as both:
         for host in both:
@@ -226,6 +226,6 @@ def relay_has_points_of_its_clock_for_each_host(case):
 
 
 if __name__ == '__main__':
-    sys.exit(main([relay_has_points_of_its_clock_for_each_host,
+    sys.exit(main([relay_stores_clock_points_of_each_host,
                    records_of_two_hosts_are_merged_on_the_clock_of_the_relay,
-                   uncertainty_grows_with_the_delay_of_the_network]))
+                   clock_uncertainty_grows_with_the_network_delay]))

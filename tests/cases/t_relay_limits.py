@@ -79,7 +79,7 @@ def resident(relay):
 
 
 @limit(60)
-def memory_of_a_connection_is_bounded(case):
+def memory_of_a_relay_connection_is_bounded(case):
     authority = Authority(case)
     pem = authority.enroll('web1')
     relay = authority.relay(case.path('messages'))
@@ -102,7 +102,7 @@ def memory_of_a_connection_is_bounded(case):
 
 
 @limit(60)
-def half_open_connections_end_and_harm_no_host(case):
+def half_open_connections_are_closed_and_delay_no_host(case):
     # this process has one descriptor for each connection, and some of its own
     room = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (room[1], room[1]))
@@ -175,5 +175,5 @@ def revoked_certificate_ends_its_connections_within_a_second(case):
 
 
 if __name__ == '__main__':
-    main([memory_of_a_connection_is_bounded, half_open_connections_end_and_harm_no_host,
+    main([memory_of_a_relay_connection_is_bounded, half_open_connections_are_closed_and_delay_no_host,
           revoked_certificate_ends_its_connections_within_a_second])

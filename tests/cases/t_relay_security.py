@@ -113,7 +113,7 @@ def expired_certificate(site, name):
     return pem
 
 
-def certificate_errors_are_reported_on_both_sides(case):
+def certificate_errors_are_reported_by_relay_and_sender(case):
     """None, of another authority, expired, revoked, of another host."""
     need('openssl')
     with site(case) as s:
@@ -131,7 +131,7 @@ def certificate_errors_are_reported_on_both_sides(case):
         s.refuses(lambda: first_request(s, gone, 'gone'), 'revoked', 'revoked')
 
 
-def old_protocols_are_refused(case):
+def connections_without_tls_1_3_are_refused(case):
     """TLS 1.2 fails with the alert of TLS; plain text is no TLS."""
     need('openssl')
     with site(case) as s:
@@ -147,7 +147,7 @@ def old_protocols_are_refused(case):
             s.logs('http request')
 
 
-def names_do_not_leave_the_directory_of_the_host(case):
+def sender_cannot_write_outside_of_the_directory_of_its_host(case):
     """Names with '..', '/' and NUL, and links in the relay's tree."""
     with site(case) as s:
         pem = s.enroll('web1')
@@ -206,7 +206,7 @@ def error_of(w):
     return w('list', 'shop', '--json').json['relays'][0].get('error', '')
 
 
-def quota_and_revocation_are_shown_to_the_sender(case):
+def list_shows_why_the_relay_refuses_a_session(case):
     """`list` shows why the relay refuses a session; the log of the relay has the same sentence."""
     with site(case, 'max-bytes web1 = 64k\n') as s, recording(case, s, 'web1') as (w, program):
         program('emit 5000')
@@ -234,7 +234,7 @@ def files_below(*places):
             yield from (os.path.join(where, name) for name in names)
 
 
-def keys_are_private_and_in_no_other_place(case):
+def private_keys_appear_only_in_private_key_files(case):
     """Files with keys have mode 0600; command lines, environments, logs, traces and spools have no part of a key."""
     with site(case) as s, recording(case, s, 'web1') as (w, program):
         viewer = s.enroll('ann', '--viewer')
@@ -276,6 +276,6 @@ def binary(path):
 
 
 if __name__ == '__main__':
-    main([certificate_errors_are_reported_on_both_sides, old_protocols_are_refused,
-          names_do_not_leave_the_directory_of_the_host, quota_and_revocation_are_shown_to_the_sender,
-          keys_are_private_and_in_no_other_place])
+    main([certificate_errors_are_reported_by_relay_and_sender, connections_without_tls_1_3_are_refused,
+          sender_cannot_write_outside_of_the_directory_of_its_host, list_shows_why_the_relay_refuses_a_session,
+          private_keys_appear_only_in_private_key_files])

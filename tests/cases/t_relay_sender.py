@@ -107,7 +107,7 @@ def killed_daemons_and_relay_lose_no_record(case):
 
 
 @limit(40)
-def spool_is_sent_after_destroy_by_a_later_consumer_daemon(case):
+def later_consumer_daemon_sends_the_spool_of_a_destroyed_session(case):
     with World(case) as w:
         relay = Relay(w, start=False)
         begin(w, 'later', relay)
@@ -141,7 +141,7 @@ def connection(w, *argv, of=None):
 
 
 @limit(40)
-def state_of_a_connection_is_listed(case):
+def list_shows_the_connection_state_of_a_relay_session(case):
     """`list` and `status` show connection, bytes that are not sent, spool and error, until the spool is sent."""
     with World(case) as w:
         relay = Relay(w, start=False)
@@ -176,7 +176,7 @@ def state_of_a_connection_is_listed(case):
 
 
 @limit(40)
-def full_spool_is_counted(case):
+def records_beyond_the_spool_size_are_counted_as_lost(case):
     with World(case) as w:
         relay = Relay(w, start=False)
         begin(w, 'full', relay, '--spool-size', '256k', channel=SMALL)
@@ -303,7 +303,7 @@ def relay_that_lost_files_continues_after_a_counted_gap(case):
 
 
 @limit(60)
-def chunks_and_cleared_streams_are_the_same_at_the_relay(case):
+def rotation_and_clear_have_the_same_result_at_the_relay(case):
     with World(case) as w:
         relay = Relay(w)
         begin(w, 'chunks', relay)
@@ -333,7 +333,7 @@ def chunks_and_cleared_streams_are_the_same_at_the_relay(case):
 
 
 @limit(40)
-def certificate_gives_the_host_and_is_awaited(case):
+def sender_keeps_records_until_its_certificate_is_installed(case):
     """TLS: until a certificate is installed, the spool keeps all records and the log has the reason."""
     with World(case, daemon=False) as w:
         place, pem = case.path('certificates'), case.path('relay.pem')
@@ -352,7 +352,7 @@ def certificate_gives_the_host_and_is_awaited(case):
 
 
 @limit(40)
-def urls_are_checked_and_saved(case):
+def invalid_relay_urls_are_refused_and_valid_ones_saved(case):
     with World(case) as w:
         relay = Relay(w)
         for url, words in (('tcp://10.1.1.1', 'only to a relay on this machine'), ('net://localhost', 'lttng'),
@@ -386,7 +386,8 @@ def urls_are_checked_and_saved(case):
 
 main([trace_of_two_writers_is_complete_at_the_relay, killed_daemons_and_relay_lose_no_record,
       relay_that_lost_files_continues_after_a_counted_gap,
-      spool_is_sent_after_destroy_by_a_later_consumer_daemon, state_of_a_connection_is_listed, full_spool_is_counted,
+      later_consumer_daemon_sends_the_spool_of_a_destroyed_session, list_shows_the_connection_state_of_a_relay_session,
+      records_beyond_the_spool_size_are_counted_as_lost,
       killed_consumer_daemon_continues_when_the_disk_of_the_spool_was_full,
-      chunks_and_cleared_streams_are_the_same_at_the_relay, certificate_gives_the_host_and_is_awaited,
-      urls_are_checked_and_saved])
+      rotation_and_clear_have_the_same_result_at_the_relay, sender_keeps_records_until_its_certificate_is_installed,
+      invalid_relay_urls_are_refused_and_valid_ones_saved])

@@ -96,7 +96,7 @@ def view_of_a_relay_equals_view_of_its_directory(case):
         s.check_removed()
 
 
-def follow_prints_each_record_once_over_a_rotation_and_ends(case):
+def follow_through_a_relay_prints_each_record_once(case):
     with shop(case) as (w, s):
         program = w.scripted()
         program('emit 100')
@@ -140,7 +140,7 @@ def killed_viewer_does_not_disturb_other_viewers(case):
         s.check_removed()
 
 
-def viewer_that_does_not_read_delays_no_other(case):
+def viewer_that_does_not_read_does_not_delay_other_viewers(case):
     with shop(case) as (w, s):
         program = w.scripted()
         program('emit 10')
@@ -165,7 +165,7 @@ def viewer_that_does_not_read_delays_no_other(case):
         s.check_removed()
 
 
-def wrong_addresses_and_lost_relays_are_reported(case):
+def invalid_relay_addresses_and_lost_relays_are_reported(case):
     with shop(case) as (w, s):
         base = 'tcp://127.0.0.1:%d/' % s.relay.port
         for url, words in ((base + 'web1/a/b', 'the form is'), (base + '/shop', 'the form is'),
@@ -190,7 +190,7 @@ def wrong_addresses_and_lost_relays_are_reported(case):
         w('destroy', NAME)
 
 
-def certificates_decide_which_hosts_are_viewed(case):
+def viewer_certificate_limits_the_visible_hosts(case):
     place = case.path('keys')
     conf = case.path('relay.conf')
     keys = dict(os.environ, WAYMARK_RELAY_DIR=place)
@@ -228,7 +228,7 @@ def certificates_decide_which_hosts_are_viewed(case):
 
 
 if __name__ == '__main__':
-    main([view_of_a_relay_equals_view_of_its_directory, follow_prints_each_record_once_over_a_rotation_and_ends,
-          killed_viewer_does_not_disturb_other_viewers, viewer_that_does_not_read_delays_no_other,
-          wrong_addresses_and_lost_relays_are_reported,
-          certificates_decide_which_hosts_are_viewed])
+    main([view_of_a_relay_equals_view_of_its_directory, follow_through_a_relay_prints_each_record_once,
+          killed_viewer_does_not_disturb_other_viewers, viewer_that_does_not_read_does_not_delay_other_viewers,
+          invalid_relay_addresses_and_lost_relays_are_reported,
+          viewer_certificate_limits_the_visible_hosts])

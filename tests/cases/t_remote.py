@@ -89,7 +89,7 @@ def both(w, ssh, *argv, status=0, same=True):
     return out
 
 
-def remote_commands_are_the_same_as_local_ones(case):
+def remote_commands_have_the_effect_of_local_commands(case):
     with World(case) as w, sshd(case, w) as ssh:
         odd = "it's $HOME \"q\" `x` \\ * ;"
         both(w, ssh, 'create', 'far', '--description', odd, '-o', os.path.join(w.place, 'trace'), '--json', same=False)
@@ -230,7 +230,7 @@ def results(case, name, remote):
 
 
 @limit(120)
-def commands_with_json_print_the_same_remotely(case):
+def json_output_of_remote_commands_equals_local_output(case):
     """Each command of `waymark help` with --json, in the same order in two Worlds: through ssh, and locally."""
     remote, local = results(case, 'far', True), results(case, 'near', False)
     check(len(remote) == len(local), '%d remote results, %d local ones', len(remote), len(local))
@@ -251,5 +251,5 @@ def unreachable_hosts_are_reported(case):
 
 
 if __name__ == '__main__':
-    main([remote_commands_are_the_same_as_local_ones, commands_with_json_print_the_same_remotely,
+    main([remote_commands_have_the_effect_of_local_commands, json_output_of_remote_commands_equals_local_output,
           unreachable_hosts_are_reported])

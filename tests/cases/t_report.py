@@ -103,7 +103,7 @@ def duration(text):
     return float(value) * {'ns': 1, 'µs': 1e3, 'ms': 1e6, 's': 1e9}[unit]
 
 
-def page_zooms_pans_sorts_and_shows_fields(case):
+def html_report_zooms_pans_sorts_and_shows_fields(case):
     Spans(case.random, 3000).write(case.path('trace'))
     page = made(case, 'trace')
     check(not re.search(r'<(link|img|iframe)\b|\bsrc=|@import|url\(', re.sub(r'(?s)<script.*?</script>', '', page)),
@@ -214,7 +214,7 @@ def flame_graph_has_system_calls(case):
     check('p100;syscall:read' in ours and without_roots(ours) == without_roots(theirs), '%s, not %s', ours, theirs)
 
 
-def call_stacks_are_drawn(case):
+def report_draws_call_stacks_as_a_flame_graph(case):
     """A trace with call stacks and system calls: a choice between two flame graphs."""
     program, start = case.program('symbols'), t_symbols.addresses_of(case.program('symbols'))['main'][0]
     stacks = [([t_symbols.BASE + start, 0x1234], []), ([t_symbols.BASE + start], [t_symbols.KERNEL])] * 2
@@ -232,7 +232,7 @@ def call_stacks_are_drawn(case):
     check('callstacks' not in embedded(made(case, 'trace'), 'data'), 'call stacks without the option')
 
 
-def lost_records_are_drawn(case):
+def report_draws_lost_records(case):
     simulation = Spans(case.random, 2000)
     simulation.write(case.path('trace'), {(0, 3), (1, 5)})
     page = made(case, 'trace')
@@ -246,7 +246,7 @@ def lost_records_are_drawn(case):
           outcome['counts'])
 
 
-def long_spans_of_large_traces_are_kept(case):
+def report_of_a_large_trace_keeps_long_spans(case):
     """More than 100,000 records: no single records, each long span, exact sums, and a small page. Long: a million."""
     n_spans = 500000 if PERCENT >= 100 else 80000
     plain = Plain(contexts='\tevent.context := struct { int32_t vpid; int32_t vtid; };\n')
@@ -281,7 +281,7 @@ def long_spans_of_large_traces_are_kept(case):
     check(max(times.values()) < 2000, 'frames take %s', times)
 
 
-def sums_of_states_are_exact_in_large_traces(case):
+def report_of_a_large_trace_has_exact_sums_of_thread_states(case):
     plain, files, random = Plain(contexts='\tevent.context := struct { int32_t tid; int32_t pid; };\n'), {}, case.random
     plain.event('sched_switch', 'int32_t prev_tid; int32_t prev_prio; int64_t prev_state; int32_t next_tid; '
                                 'int32_t next_prio;')
@@ -327,7 +327,7 @@ def large_fields_are_left_out(case):
         check(('more than 3 MiB' in outcome['note']) == is_large, '%s: page: %s', name, outcome['note'])
 
 
-def empty_and_missing_traces(case):
+def report_of_an_empty_trace_is_valid_and_missing_one_fails(case):
     Plain().write(case.path('none'))
     page = made(case, 'none')
     check(embedded(page, 'data')['length'] == 0, 'data of an empty trace')
@@ -349,6 +349,8 @@ def uplot_is_the_release(_case):
 
 
 if __name__ == '__main__':
-    main([page_zooms_pans_sorts_and_shows_fields, flame_graph_has_system_calls, call_stacks_are_drawn,
-          lost_records_are_drawn, long_spans_of_large_traces_are_kept, sums_of_states_are_exact_in_large_traces,
-          large_fields_are_left_out, empty_and_missing_traces, uplot_is_the_release])
+    main([html_report_zooms_pans_sorts_and_shows_fields, flame_graph_has_system_calls,
+          report_draws_call_stacks_as_a_flame_graph, report_draws_lost_records,
+          report_of_a_large_trace_keeps_long_spans, report_of_a_large_trace_has_exact_sums_of_thread_states,
+          large_fields_are_left_out, report_of_an_empty_trace_is_valid_and_missing_one_fails,
+          uplot_is_the_release])

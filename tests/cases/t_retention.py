@@ -38,7 +38,7 @@ def disk_use(path):
     return size
 
 
-def schedule_is_kept_with_the_session(case):
+def rotation_schedule_is_saved_and_restored_with_its_session(case):
     """Options change only their own setting; `list`, `save`, `load` and the next session daemon have all of them."""
     with World(case) as w:
         w.begin('kept', channel=SIZES)
@@ -61,7 +61,7 @@ def schedule_is_kept_with_the_session(case):
         check('rotated' not in w('list', 'kept').out, 'list: %s', w('list', 'kept').out)
 
 
-def impossible_schedules_are_refused(case):
+def invalid_rotation_schedules_are_refused(case):
     with World(case) as w:
         w.begin('bad')
         for options, words in ((['--size', '100'], 'the minimum is 4096'), (['--timer', '5ms'], 'too short'),
@@ -203,7 +203,7 @@ def is_locked(path):
 
 
 @limit(60)
-def chunk_that_is_read_is_kept_for_a_limited_time(case):
+def chunk_in_use_by_a_reader_is_deleted_after_a_time_limit(case):
     """A `view` that began before prints the whole chunk, also if it is deleted at the time limit."""
     with World(case) as w:
         path = begin(w, 'read')
@@ -233,7 +233,7 @@ def chunk_that_is_read_is_kept_for_a_limited_time(case):
 
 
 @limit(60)
-def trace_of_a_free_writer_stays_within_the_retained_size(case):
+def unthrottled_writer_does_not_exceed_the_retained_size(case):
     """The sum is sampled every 100 ms while a program records without pauses."""
     size = 5 << 20
     with World(case) as w:
@@ -262,7 +262,7 @@ def viewed(case, path):
 
 
 @limit(60)
-def chunk_that_is_deleted_is_printed_as_a_whole_or_reported(case):
+def view_of_a_chunk_that_is_deleted_is_complete_or_reports_it(case):
     """`view` of a chunk while retention deletes the oldest chunks of a free writer."""
     with World(case) as w:
         path, whole, gone = begin(w, 'race'), 0, 0
@@ -291,7 +291,7 @@ def chunk_that_is_deleted_is_printed_as_a_whole_or_reported(case):
 
 
 @limit(60)
-def old_chunks_are_deleted(case):
+def chunks_above_the_maximum_age_are_deleted(case):
     with World(case) as w:
         path = begin(w, 'aged')
         w.scripted()('emit 10')
@@ -302,7 +302,7 @@ def old_chunks_are_deleted(case):
 
 
 @limit(60)
-def deletion_is_finished_after_kill_of_consumer_daemon(case):
+def chunk_deletion_is_finished_after_kill_of_consumer_daemon(case):
     need_testpoints()
     with World(case, daemon=False) as w:
         killed = KilledOnce(w, 'consumer', 'retention_renamed')
@@ -320,9 +320,10 @@ def deletion_is_finished_after_kill_of_consumer_daemon(case):
 
 if __name__ == '__main__':
     main([
-        schedule_is_kept_with_the_session, impossible_schedules_are_refused, session_is_rotated_by_size_and_by_time,
-        stopped_session_is_not_rotated, trace_stays_within_the_retained_size, newest_chunks_are_kept_by_count,
-        chunk_that_is_read_is_kept_for_a_limited_time, old_chunks_are_deleted,
-        trace_of_a_free_writer_stays_within_the_retained_size, chunk_that_is_deleted_is_printed_as_a_whole_or_reported,
-        deletion_is_finished_after_kill_of_consumer_daemon
+        rotation_schedule_is_saved_and_restored_with_its_session, invalid_rotation_schedules_are_refused,
+        session_is_rotated_by_size_and_by_time, stopped_session_is_not_rotated, trace_stays_within_the_retained_size,
+        newest_chunks_are_kept_by_count, chunk_in_use_by_a_reader_is_deleted_after_a_time_limit,
+        chunks_above_the_maximum_age_are_deleted, unthrottled_writer_does_not_exceed_the_retained_size,
+        view_of_a_chunk_that_is_deleted_is_complete_or_reports_it,
+        chunk_deletion_is_finished_after_kill_of_consumer_daemon
     ])

@@ -25,7 +25,7 @@ from rotations import (
 
 
 @limit(60)
-def rotations_under_load_split_records_exactly(case):
+def each_record_is_in_one_chunk_after_rotations_under_load(case):
     for buffers, env in (([], {}), (['--buffers-pid'], {}), ([], CLAIM)):
         with World(case, name='load' + ''.join(buffers) + ''.join(env)) as w:
             case.ledger.__init__(case.ledger.path)
@@ -44,7 +44,7 @@ def rotations_under_load_split_records_exactly(case):
 
 
 @limit(60)
-def closed_chunk_can_be_removed_at_once(case):
+def closed_chunk_can_be_removed_immediately(case):
     with World(case) as w:
         w.begin('gone', channel=SIZES)
         program = w.scripted()
@@ -174,7 +174,7 @@ def rotation_is_finished_after_kill_of_consumer_daemon(case):
 
 
 @limit(60)
-def planted_missing_journal_is_found(case):
+def planted_missing_rotation_journal_is_detected(case):
     need_testpoints()
     with failed_check('the first chunk has'):
         rotate_and_be_killed(case, 'consumer', 'rotation_journaled', consumerd=planted('no_journal'))
@@ -188,7 +188,7 @@ def rotation_is_finished_after_kill_of_session_daemon(case):
 
 
 @limit(60)
-def chunk_is_whole_if_it_is_closed_before_a_ring_is_handed_back(case):
+def chunk_closed_before_its_rings_are_reattached_is_complete(case):
     """Both daemons crash within a packet, and the chunk is closed before the application reconnects."""
     with World(case) as w:
         w.begin('torn', channel=SIZES)
@@ -249,10 +249,10 @@ def follower_prints_each_record_once_over_rotations(case):
 if __name__ == '__main__':
     print('# kills with seed %d' % SEED)
     main([
-        rotations_under_load_split_records_exactly, closed_chunk_can_be_removed_at_once,
+        each_record_is_in_one_chunk_after_rotations_under_load, closed_chunk_can_be_removed_immediately,
         rotation_splits_the_rings_of_all_users,
-        random_kills_during_rotations_lose_no_records, chunk_is_whole_if_it_is_closed_before_a_ring_is_handed_back,
+        random_kills_during_rotations_lose_no_records, chunk_closed_before_its_rings_are_reattached_is_complete,
         rotation_is_finished_after_kill_of_consumer_daemon,
         follower_prints_each_record_once_over_rotations, rotation_is_finished_after_kill_of_session_daemon,
-        planted_missing_journal_is_found
+        planted_missing_rotation_journal_is_detected
     ])

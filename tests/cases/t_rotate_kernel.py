@@ -97,7 +97,7 @@ def user_and_kernel_channels_rotate_together(case):
 
 
 @limit(60)
-def closed_kernel_chunk_can_be_removed_at_once(case):
+def closed_kernel_chunk_can_be_removed_immediately(case):
     """The next consumer daemon continues after the closed chunk without reading it, and loses no record."""
     with KernelWorld(case) as w:
         w.begin_calls('gone', *LARGE, *KEPT, calls=[CALL])
@@ -120,7 +120,7 @@ def closed_kernel_chunk_can_be_removed_at_once(case):
 
 
 @limit(60)
-def chunk_of_overwrite_buffers_has_what_they_held(case):
+def chunk_of_overwrite_buffers_has_the_records_since_rotation(case):
     """Each chunk has the records since the previous rotation, also with a state dump in its own stream."""
     with KernelWorld(case) as w:
         for name, channel in (('tracefs', KEPT), ('bpf', [])):
@@ -226,7 +226,7 @@ if __name__ == '__main__':
     print('# kills with seed %d' % SEED)
     kernel_main([
         kernel_records_under_load_are_in_one_chunk, user_and_kernel_channels_rotate_together,
-        closed_kernel_chunk_can_be_removed_at_once, chunk_of_overwrite_buffers_has_what_they_held,
+        closed_kernel_chunk_can_be_removed_immediately, chunk_of_overwrite_buffers_has_the_records_since_rotation,
         follower_prints_each_kernel_record_once_over_rotations, random_kills_during_kernel_rotations_lose_no_records,
         kernel_rotation_is_finished_after_kill_of_consumer_daemon,
         kernel_rotation_is_finished_after_kill_of_session_daemon

@@ -123,7 +123,7 @@ def each_record_is_in_one_chunk_after_kills_of_all_daemons(case):
 
 
 @limit(60)
-def planted_double_write_is_found(case):
+def planted_double_write_of_records_is_detected(case):
     """The consumer daemon writes records again that are in the closed chunk."""
     with failed_check('is recorded twice'), mixed(case, planted('twice')) as session:
         path = session.w.session(session.name)['path']
@@ -135,4 +135,4 @@ def planted_double_write_is_found(case):
 
 if __name__ == '__main__':
     print('# kills with seed %d' % SEED)
-    kernel_main([each_record_is_in_one_chunk_after_kills_of_all_daemons, planted_double_write_is_found])
+    kernel_main([each_record_is_in_one_chunk_after_kills_of_all_daemons, planted_double_write_of_records_is_detected])

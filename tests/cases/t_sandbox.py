@@ -133,12 +133,12 @@ def compare(case, session):
 
 
 @limit(60)
-def calls_without_session_daemon_are_listed(case):
+def documented_system_calls_equal_those_made_without_daemon(case):
     compare(case, False)
 
 
 @limit(60)
-def calls_in_session_are_listed(case):
+def documented_system_calls_equal_those_made_in_a_session(case):
     compare(case, True)
 
 
@@ -199,12 +199,12 @@ def refuse_each(case, env, session):
 
 
 @limit(120)
-def refused_calls_do_no_harm_without_session_daemon(case):
+def refused_system_calls_do_not_break_program_without_daemon(case):
     refuse_each(case, case.env, False)
 
 
 @limit(120)
-def refused_calls_do_no_harm_in_session(case):
+def refused_system_calls_do_not_break_program_in_a_session(case):
     with World(case) as w:
         w('create', 'box')
         w('enable-event', 'box:*')
@@ -222,6 +222,7 @@ def seccomp_filter_at_begin_of_main_does_not_abort(case):
 
 
 if __name__ == '__main__':
-    main([calls_without_session_daemon_are_listed, calls_in_session_are_listed,
-          refused_calls_do_no_harm_without_session_daemon, refused_calls_do_no_harm_in_session,
-          seccomp_filter_at_begin_of_main_does_not_abort])
+    main([documented_system_calls_equal_those_made_without_daemon,
+          documented_system_calls_equal_those_made_in_a_session,
+          refused_system_calls_do_not_break_program_without_daemon,
+          refused_system_calls_do_not_break_program_in_a_session, seccomp_filter_at_begin_of_main_does_not_abort])

@@ -72,7 +72,7 @@ def saved_session_records_after_a_restart(case):
 
 
 @limit(120)
-def damaged_file_does_not_prevent_the_others(case):
+def damaged_saved_session_does_not_prevent_loading_of_others(case):
     """A file that cannot be loaded is reported in words. A session of an earlier daemon is kept."""
     with world(case) as w:
         for name in 'first', 'last':
@@ -109,4 +109,4 @@ def damaged_file_does_not_prevent_the_others(case):
 
 
 if __name__ == '__main__':
-    main([saved_session_records_after_a_restart, damaged_file_does_not_prevent_the_others])
+    main([saved_session_records_after_a_restart, damaged_saved_session_does_not_prevent_loading_of_others])

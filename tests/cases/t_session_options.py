@@ -38,7 +38,7 @@ def records(w, path):
 
 
 @limit(120)
-def commands_return_before_the_last_records_are_written(case):
+def no_wait_commands_return_before_the_last_records_are_written(case):
     with World(case) as w:
         w.begin('one', channel=['--flush-interval', '0'])
         program = w.scripted()
@@ -62,7 +62,7 @@ def commands_return_before_the_last_records_are_written(case):
 
 
 @limit(120)
-def end_of_the_session_daemon_waits_for_destroyed_sessions(case):
+def session_daemon_exit_waits_for_destroyed_sessions(case):
     with World(case) as w:
         w.begin('one', channel=['--flush-interval', '0'])
         program = w.scripted()
@@ -81,7 +81,7 @@ def end_of_the_session_daemon_waits_for_destroyed_sessions(case):
 
 
 @limit(120)
-def live_sets_the_flush_interval_of_a_session(case):
+def live_option_sets_the_flush_interval_of_a_session(case):
     with World(case) as w:
         w('create', 'live', '--live=20ms')
         w('enable-event', 'test:*')
@@ -101,7 +101,7 @@ def live_sets_the_flush_interval_of_a_session(case):
 
 
 @limit(120)
-def session_without_output_writes_only_snapshots_to_given_directories(case):
+def session_without_output_writes_only_requested_snapshots(case):
     with World(case) as w:
         w('create', 'none', '--no-output').prints('Session none writes nothing')
         w('enable-event', 'test:*')
@@ -135,7 +135,7 @@ def memory_of(pid):
 
 
 @limit(120)
-def memory_of_buffers_is_that_of_their_files(case):
+def listed_memory_of_buffers_equals_that_of_their_files(case):
     with World(case) as w:
         w('create', 'one', '--no-statedump')
         w('enable-channel', 'small', '--subbuf-size', '4k', '--num-subbuf', '2')
@@ -156,9 +156,9 @@ def memory_of_buffers_is_that_of_their_files(case):
 if __name__ == '__main__':
     main([
         pattern_selects_sessions,
-        commands_return_before_the_last_records_are_written,
-        end_of_the_session_daemon_waits_for_destroyed_sessions,
-        live_sets_the_flush_interval_of_a_session,
-        session_without_output_writes_only_snapshots_to_given_directories,
-        memory_of_buffers_is_that_of_their_files
+        no_wait_commands_return_before_the_last_records_are_written,
+        session_daemon_exit_waits_for_destroyed_sessions,
+        live_option_sets_the_flush_interval_of_a_session,
+        session_without_output_writes_only_requested_snapshots,
+        listed_memory_of_buffers_equals_that_of_their_files
     ])

@@ -105,7 +105,7 @@ def second_daemon_is_refused(case):
         check(not left, 'left behind: %s', left)
 
 
-def activation_sockets_are_used(case):
+def socket_activation_descriptors_are_used_by_the_daemon(case):
     """Socket activation as by systemd: listening sockets from descriptor 3 on."""
     with running_daemon(case) as d:
         os.mkdir(d.rundir, 0o700)
@@ -247,7 +247,7 @@ def reattached_rings_lose_no_records(case):
             d.shut_down()
 
 
-def rings_without_applications_are_reported(case):
+def rings_that_no_application_reattaches_are_reported(case):
     """
     No application reattaches the rings: new applications get new rings beside them, and a warning reports the possible
     loss.
@@ -280,7 +280,7 @@ def rings_without_applications_are_reported(case):
         d.shut_down()
 
 
-def rings_wait_for_a_consumer_daemon(case):
+def reattached_rings_are_kept_until_a_consumer_daemon_starts(case):
     """Rings that are reattached without a consumer daemon are kept, and drained when one has started."""
     need('babeltrace', 'babeltrace2')
     trace, late, may = case.path('trace'), case.path('late'), case.path('may')
@@ -468,8 +468,9 @@ def daemon_directories_refuse_other_users(case):
 
 
 main([
-    second_daemon_is_refused, activation_sockets_are_used, idle_daemon_does_not_wake,
+    second_daemon_is_refused, socket_activation_descriptors_are_used_by_the_daemon, idle_daemon_does_not_wake,
     restarted_daemon_records_each_record_once, reattached_rings_lose_no_records,
-    rings_without_applications_are_reported, rings_wait_for_a_consumer_daemon, forged_ring_reattachment_is_refused,
+    rings_that_no_application_reattaches_are_reported, reattached_rings_are_kept_until_a_consumer_daemon_starts,
+    forged_ring_reattachment_is_refused,
     daemon_directories_refuse_other_users
 ])

@@ -27,7 +27,7 @@ def check_chosen(w, name, when):
 
 
 @limit(120)
-def settings_are_shown_saved_and_kept(case):
+def settings_of_a_session_are_listed_saved_and_restored(case):
     with World(case) as w:
         w('create', 'one', '--max-size=1G', '--trace-format=ctf-2', '--clock=monotonic', '--no-statedump',
           '--description', TEXT)
@@ -46,7 +46,7 @@ def settings_are_shown_saved_and_kept(case):
 
 
 @limit(120)
-def description_is_in_the_trace(case):
+def session_description_is_stored_in_the_trace(case):
     with World(case) as w:
         for name, version in ('old', 'ctf-1.8'), ('new', 'ctf-2'):
             w('create', name, '--trace-format', version, '--description', TEXT)
@@ -74,7 +74,7 @@ def description_is_in_the_trace(case):
             check('description' not in text[:text.index('clock {')], 'metadata: %s', text[:1500])
 
 
-def invalid_description_is_refused(case):
+def invalid_session_description_is_refused(case):
     with World(case) as w:
         w('create', 'x', '--description', 'a\nb', status=1).prints('description: it contains a control character')
         w('create', 'x', '--description', '\udcff', status=1).prints('invalid description: not UTF-8')
@@ -84,4 +84,5 @@ def invalid_description_is_refused(case):
 
 
 if __name__ == '__main__':
-    main([settings_are_shown_saved_and_kept, description_is_in_the_trace, invalid_description_is_refused])
+    main([settings_of_a_session_are_listed_saved_and_restored, session_description_is_stored_in_the_trace,
+          invalid_session_description_is_refused])

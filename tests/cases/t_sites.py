@@ -20,7 +20,7 @@ PLACES = 10 if 'sanitize' in FEATURES or 'testpoints' in FEATURES else 100
 
 
 @limit(60)
-def ten_thousand_sites_are_recorded(case):
+def ten_thousand_tracepoints_are_recorded(case):
     """100 events, each with 100 sites."""
     result = case.record([case.program('sites')], ['--subbuf-size', '1M']).ok()
     seen = collections.Counter()
@@ -32,14 +32,14 @@ def ten_thousand_sites_are_recorded(case):
     check(result.lost == 0, '%d lost', result.lost)
 
 
-def one_event_of_many_is_recorded(case):
+def only_the_selected_event_of_many_is_recorded(case):
     result = case.record([case.program('sites')], ['-e', 'many:event_77']).ok()
     lines = [line for line in result.trace().lines if ' many:' in line]
     check(len(lines) == PLACES and all('event_77:' in line for line in lines), 'the trace holds %s', lines[:3])
 
 
 @limit(60)
-def ten_thousand_runtime_events_are_recorded(case):
+def ten_thousand_events_declared_at_run_time_are_recorded(case):
     """Declared at run time: event ids beyond those of a compact header, and metadata that grows continually."""
     count = rounds(10000)
     result = case.record([case.program('runtime'), 'many', str(count)], timeout=100).ok()
@@ -49,7 +49,7 @@ def ten_thousand_runtime_events_are_recorded(case):
     check(result.lost == 0, '%d lost', result.lost)
 
 
-def redeclared_event_keeps_both_field_lists(case):
+def redeclared_event_is_recorded_with_the_fields_of_each_version(case):
     """Within one application and between two: each declaration is recorded with its own fields."""
     result = case.record(['sh', '-c', '%s; %s' % (case.program('redeclared1'), case.program('redeclared2'))]).ok()
     kinds = {}
@@ -68,7 +68,7 @@ def number(value):
     return value[1] if isinstance(value, tuple) and value[1] is not None else value
 
 
-def runtime_events_are_recorded(case):
+def events_declared_at_run_time_are_recorded(case):
     count = 300
     result = case.record([case.program('runtime'), str(count)]).ok()
     trace = result.trace()
@@ -99,13 +99,13 @@ def runtime_events_are_recorded(case):
         check(container == i % 10 and label in labels, 'record %d: the enumeration is %s', i, r.fields['colour'])
 
 
-def probes_see_each_pass_while_connected(case):
+def connected_probes_run_at_each_pass_of_a_tracepoint(case):
     for threads in ('0', '4', '16'):
         done = finished([case.program('probed'), '300', threads], env=case.env, capture_output=True, text=True)
         check(done.returncode == 0, '%s threads: status %d: %s', threads, done.returncode, done.stderr)
 
 
-def probes_and_session_both_see_each_pass(case):
+def probes_and_session_both_record_each_pass_of_a_tracepoint(case):
     result = case.record([case.program('probed'), '300', '0']).ok()
     numbers = [r.fields['number'] for r in result.trace().records('test:toggled')]
     check(numbers == list(range(900)), 'the trace holds %d records of 900', len(numbers))
@@ -128,7 +128,7 @@ def file_offset(path, address):
 
 
 @limit(90)
-def uprobe_counts_passes_of_a_toggled_site(case):
+def uprobe_counts_each_pass_of_a_repeatedly_enabled_tracepoint(case):
     """A uprobe counts every pass, enabled or not, while the site is enabled and disabled 1,000 times."""
     need('readelf')
     path = case.program('probed')
@@ -142,7 +142,7 @@ def uprobe_counts_passes_of_a_toggled_site(case):
 
 
 @limit(120)
-def gdb_breakpoint_stays_on_a_toggled_site(case):
+def gdb_breakpoint_remains_on_a_repeatedly_enabled_tracepoint(case):
     """gdb finds the site by its note. A breakpoint stays on it while it is enabled and disabled 1,000 times."""
     need('gdb')
     script = case.path('script')
@@ -159,7 +159,7 @@ def gdb_breakpoint_stays_on_a_toggled_site(case):
 
 
 @limit(120)
-def gdb_reads_arguments_of_enabled_site(case):
+def gdb_reads_arguments_of_an_enabled_tracepoint(case):
     """At each pass of the enabled site, gdb reads the argument at the place that the second note describes."""
     need('gdb')
     script = case.path('script')
@@ -190,7 +190,7 @@ def disabled_library_starts_no_thread_before_main(case):
     check('New Thread' not in done.stdout, 'a thread was started before main: %s', done.stdout[-500:])
 
 
-def site_of_version_1_is_refused_with_the_reason(case):
+def tracepoint_of_abi_version_1_is_refused_with_reason(case):
     """A program compiled with the header of version 1 runs. Its events are not recorded, and the reason is reported."""
     result = case.record([case.program('old_abi')]).ok()
     check('old:event cannot be traced: the application was compiled with version 1' in result.err,
@@ -201,10 +201,13 @@ def site_of_version_1_is_refused_with_the_reason(case):
 if __name__ == '__main__':
     sanitized = 'sanitize' in FEATURES
     main([
-        ten_thousand_sites_are_recorded, one_event_of_many_is_recorded, ten_thousand_runtime_events_are_recorded,
-        redeclared_event_keeps_both_field_lists, runtime_events_are_recorded, probes_see_each_pass_while_connected,
-        probes_and_session_both_see_each_pass
-    ] + [site_of_version_1_is_refused_with_the_reason] + ([] if sanitized else [
-        uprobe_counts_passes_of_a_toggled_site, gdb_breakpoint_stays_on_a_toggled_site,
-        gdb_reads_arguments_of_enabled_site, disabled_library_starts_no_thread_before_main
+        ten_thousand_tracepoints_are_recorded, only_the_selected_event_of_many_is_recorded,
+        ten_thousand_events_declared_at_run_time_are_recorded,
+        redeclared_event_is_recorded_with_the_fields_of_each_version, events_declared_at_run_time_are_recorded,
+        connected_probes_run_at_each_pass_of_a_tracepoint,
+        probes_and_session_both_record_each_pass_of_a_tracepoint
+    ] + [tracepoint_of_abi_version_1_is_refused_with_reason] + ([] if sanitized else [
+        uprobe_counts_each_pass_of_a_repeatedly_enabled_tracepoint,
+        gdb_breakpoint_remains_on_a_repeatedly_enabled_tracepoint,
+        gdb_reads_arguments_of_an_enabled_tracepoint, disabled_library_starts_no_thread_before_main
     ]))

@@ -64,7 +64,7 @@ def check_range(path, sampled):
 
 
 @limit(240)
-def snapshots_have_one_range_and_writers_lose_nothing(case):
+def snapshot_is_one_contiguous_range_and_writers_lose_nothing(case):
     with World(case) as w:
         recorder(w)
         threads = w.run([case.program('busy'), 'until', '2', '20000'])
@@ -124,7 +124,7 @@ def flight_recorder_writes_only_snapshots(case):
 
 
 @limit(120)
-def outputs_and_limits_of_snapshots(case):
+def snapshots_are_written_to_the_given_outputs_within_limits(case):
     with World(case) as w:
         recorder(w)
         w('snapshot', 'record', '-s', 'fr', status=1).prints('no application has registered')
@@ -186,7 +186,7 @@ def ordinary_session_has_snapshots_of_overwrite_channels(case):
 
 
 @limit(180)
-def snapshots_continue_after_crashes_of_the_daemons(case):
+def snapshots_can_be_recorded_after_crashes_of_the_daemons(case):
     with World(case) as w:
         recorder(w)
         program = w.scripted()
@@ -212,7 +212,7 @@ def record(w, *argv, status=0):
 
 
 @limit(180)
-def record_makes_a_snapshot_of_a_crash_and_of_an_exit(case):
+def record_makes_a_snapshot_at_a_crash_and_at_exit(case):
     with World(case) as w:
         out, procs = case.path('out'), case.program('procs')
         made, err = record(w, '--snapshot-on=crash', '-o', out, '--', procs, 'trapped', '1000', status=128 + 5)
@@ -256,7 +256,7 @@ def record_makes_snapshots_on_a_signal(case):
 
 
 @limit(180)
-def record_makes_a_snapshot_after_a_loss(case):
+def record_makes_a_snapshot_after_lost_records(case):
     """A record that is larger than a sub-buffer is lost. Overwritten records do not count as a loss."""
     with World(case) as w:
         w.start_daemon()
@@ -286,7 +286,7 @@ def core_values(program, name='shop'):
 
 
 @limit(180)
-def core_hook_records_a_snapshot_and_passes_the_core_on(case):
+def core_hook_records_a_snapshot_and_forwards_the_core_dump(case):
     with World(case) as w:
         recorder(w, 'fr', '-o', case.path('out'))
         program, kept = w.scripted(), case.path('kept')
@@ -347,9 +347,9 @@ def core_hook_is_installed_and_removed(case):
 
 
 if __name__ == '__main__':
-    main([snapshots_have_one_range_and_writers_lose_nothing, flight_recorder_writes_only_snapshots,
-          outputs_and_limits_of_snapshots, ordinary_session_has_snapshots_of_overwrite_channels,
-          snapshots_continue_after_crashes_of_the_daemons, record_makes_a_snapshot_of_a_crash_and_of_an_exit,
-          record_makes_snapshots_on_a_signal, record_makes_a_snapshot_after_a_loss,
-          core_hook_records_a_snapshot_and_passes_the_core_on,
+    main([snapshot_is_one_contiguous_range_and_writers_lose_nothing, flight_recorder_writes_only_snapshots,
+          snapshots_are_written_to_the_given_outputs_within_limits,
+          ordinary_session_has_snapshots_of_overwrite_channels, snapshots_can_be_recorded_after_crashes_of_the_daemons,
+          record_makes_a_snapshot_at_a_crash_and_at_exit, record_makes_snapshots_on_a_signal,
+          record_makes_a_snapshot_after_lost_records, core_hook_records_a_snapshot_and_forwards_the_core_dump,
           core_hook_is_installed_and_removed])

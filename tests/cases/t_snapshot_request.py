@@ -41,7 +41,7 @@ def omitted(w, name):
 
 
 @limit(120)
-def program_requests_a_snapshot(case):
+def application_can_request_a_snapshot(case):
     with World(case) as w:
         recorder(w, 'fr')
         recorder(w, 'second')
@@ -76,7 +76,7 @@ def program_requests_a_snapshot(case):
 
 
 @limit(120)
-def request_in_a_signal_handler_is_served(case):
+def snapshot_request_from_a_signal_handler_is_served(case):
     with World(case) as w:
         recorder(w, 'fr')
         program = w.scripted()
@@ -90,7 +90,7 @@ def request_in_a_signal_handler_is_served(case):
 
 
 @limit(120)
-def request_outlives_its_process(case):
+def snapshot_request_is_served_after_its_process_ended(case):
     with World(case) as w:
         recorder(w, 'fr')
         recorder(w, 'own', channel=['--buffers-pid'])
@@ -112,7 +112,7 @@ def request_outlives_its_process(case):
 
 
 @limit(120)
-def request_outlives_the_daemons(case):
+def snapshot_request_is_served_after_both_daemons_restarted(case):
     with World(case) as w:
         recorder(w, 'fr')
         program = w.scripted()
@@ -134,7 +134,7 @@ def request_outlives_the_daemons(case):
 
 
 @limit(120)
-def wrong_bytes_in_the_slot_harm_nothing(case):
+def corrupt_snapshot_request_does_not_affect_the_daemons(case):
     with World(case) as w:
         os.mkdir(case.path('rings'))
         recorder(w, 'fr', '--shm-path', case.path('rings'))
@@ -166,5 +166,6 @@ def wrong_bytes_in_the_slot_harm_nothing(case):
 
 
 if __name__ == '__main__':
-    main([program_requests_a_snapshot, request_in_a_signal_handler_is_served, request_outlives_its_process,
-          request_outlives_the_daemons, wrong_bytes_in_the_slot_harm_nothing])
+    main([application_can_request_a_snapshot, snapshot_request_from_a_signal_handler_is_served,
+          snapshot_request_is_served_after_its_process_ended, snapshot_request_is_served_after_both_daemons_restarted,
+          corrupt_snapshot_request_does_not_affect_the_daemons])

@@ -152,7 +152,7 @@ def compare(theirs, ours, what, most=0, without=()):
           (what, compared - sum(known.values()), sum(known.values()), known))
 
 
-def arguments_equal_strace(case):
+def printed_arguments_equal_those_of_strace(case):
     """Paths, texts, vectors, structures, flags, sockets, signals and failures are printed as by strace."""
     needs(case)
     for kind, most in (('files', 0), ('memory', 0), ('waiting', 0), ('sockets', 0), ('processes', 1), ('narrow', 0)):
@@ -179,13 +179,13 @@ def unnamed_system_calls_are_printed_in_hex(case):
     check('resumed' not in text, 'the exit of a call without an entry is printed: %s', text[-1000:])
 
 
-def string_limit_option_equals_strace(case):
+def string_limit_option_gives_the_output_of_strace(case):
     needs(case)
     for size in ('5', '200'):
         compare(*both(case, ['-s', size], [case.program('traced_syscalls'), 'files']), '-s ' + size)
 
 
-def usual_programs_equal_strace(case):
+def output_for_usual_programs_equals_that_of_strace(case):
     """ls, cat, and a Python script: hundreds of lines."""
     needs(case)
     with open(case.path('data'), 'w') as file:
@@ -196,7 +196,7 @@ def usual_programs_equal_strace(case):
                              'print(open("%s").read(3))' % case.path('data')]), 'python', 12)
 
 
-def processes_and_threads_equal_strace(case):
+def output_for_processes_and_threads_equals_that_of_strace(case):
     """
     -f: children, their exec and threads. The entry and exit of a call are joined if calls of other threads came between
     them.
@@ -210,7 +210,7 @@ def processes_and_threads_equal_strace(case):
     compare(*both(case, ['-f'], [case.program('traced_syscalls'), 'processes']), 'processes', 2)
 
 
-def exits_and_signals_equal_strace(case):
+def output_for_exits_and_signals_equals_that_of_strace(case):
     not_under_tsan(BESIDE)
     needs(case)
     program = case.program('traced_syscalls')
@@ -242,7 +242,7 @@ def exit_of_each_thread_is_printed(case):
         check(status == 3 and len(seen) == 200 and seen == ended, '%d of %d threads ended', len(ended), len(seen))
 
 
-def system_calls_of_32_bits_are_printed(case):
+def system_calls_of_32_bit_programs_are_printed(case):
     needs(case)
     if not has_narrow_calls():
         raise Skip('this machine has no 32-bit system calls')
@@ -280,7 +280,7 @@ def names_of(text):
     return found
 
 
-def selections_equal_strace(case):
+def selected_system_calls_equal_those_of_strace(case):
     """-e selects the same calls as strace for the same words."""
     needs(case)
     program = [case.program('traced_syscalls')]
@@ -314,7 +314,7 @@ def rows_of(text):
     return rows
 
 
-def summaries_equal_strace(case):
+def summary_tables_equal_those_of_strace(case):
     """-c counts the same calls and errors as strace, the sum is correct, and --json has the same figures."""
     needs(case)
     for kind in ('files', 'sockets', 'processes'):
@@ -343,7 +343,7 @@ def summaries_equal_strace(case):
     check(all(any(key in o for o in lines) for key in ('call', 'exit', 'summary')), '-C --json: %s', lines[-3:])
 
 
-def time_columns_equal_strace(case):
+def time_columns_have_the_format_of_strace(case):
     needs(case)
     program = [case.program('traced_syscalls'), 'memory']
     for options, pattern in ((['-T'], r'.* <\d+\.\d{6}>'), (['-t'], r'\d\d:\d\d:\d\d \w+\(.*'),
@@ -365,7 +365,7 @@ def time_columns_equal_strace(case):
               first, second)
 
 
-def json_objects_equal_the_lines(case):
+def json_output_of_strace_has_the_values_of_the_text(case):
     """--json prints one object on a line for each call that strace prints, with the same texts."""
     needs(case)
     command = [case.program('traced_syscalls'), 'files']
@@ -385,7 +385,7 @@ def json_objects_equal_the_lines(case):
     check(lines[-1].get('exit') == 'exited with 0' and said[-1]['result'] is None, '%s', lines[-2:])
 
 
-def strace_mistakes_are_reported(case):
+def invalid_options_of_strace_are_reported(case):
     """Each mistake has a message and an exit status."""
     mistakes = (
         ([], 2, 'nothing to trace'),
@@ -418,7 +418,7 @@ def strace_mistakes_are_reported(case):
     check(done.returncode == 1 and 'only root' in done.stderr, 'as uid 65534: %d %s', done.returncode, done.stderr)
 
 
-def tracefs_prints_the_same_calls(case):
+def strace_by_tracefs_prints_the_same_system_calls(case):
     """
     By tracefs: the same calls with the same results, with pointers instead of the memory they point to. No instance
     remains.
@@ -461,9 +461,12 @@ def missing_bpf_and_tracefs_are_reported(case):
 
 if __name__ == '__main__':
     main([
-        arguments_equal_strace, unnamed_system_calls_are_printed_in_hex, string_limit_option_equals_strace,
-        usual_programs_equal_strace, processes_and_threads_equal_strace, exits_and_signals_equal_strace,
-        exit_of_each_thread_is_printed, system_calls_of_32_bits_are_printed, execveat_exit_matches_its_entry,
-        selections_equal_strace, summaries_equal_strace, time_columns_equal_strace, json_objects_equal_the_lines,
-        strace_mistakes_are_reported, tracefs_prints_the_same_calls, missing_bpf_and_tracefs_are_reported
+        printed_arguments_equal_those_of_strace, unnamed_system_calls_are_printed_in_hex,
+        string_limit_option_gives_the_output_of_strace, output_for_usual_programs_equals_that_of_strace,
+        output_for_processes_and_threads_equals_that_of_strace, output_for_exits_and_signals_equals_that_of_strace,
+        exit_of_each_thread_is_printed, system_calls_of_32_bit_programs_are_printed, execveat_exit_matches_its_entry,
+        selected_system_calls_equal_those_of_strace, summary_tables_equal_those_of_strace,
+        time_columns_have_the_format_of_strace, json_output_of_strace_has_the_values_of_the_text,
+        invalid_options_of_strace_are_reported, strace_by_tracefs_prints_the_same_system_calls,
+        missing_bpf_and_tracefs_are_reported
     ])

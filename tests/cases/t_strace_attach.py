@@ -32,7 +32,7 @@ def end(process):
     awaited(process)
 
 
-def attach_and_detach_follow_the_process(case):
+def attached_tracer_ends_with_its_process_or_on_detach(case):
     """-p: a process that ends, and one from which the tracer detaches."""
     needs(case)
     process, tracer = attached_tracer(case)
@@ -49,7 +49,7 @@ def attach_and_detach_follow_the_process(case):
     end(process)
 
 
-def interrupt_ends_a_slow_output(case):
+def interrupt_ends_a_tracer_with_a_slow_output(case):
     """
     A process makes calls continually, faster than its lines are read. An interrupt ends the tracer, which first prints
     the records made before.
@@ -69,7 +69,7 @@ def interrupt_ends_a_slow_output(case):
     end(process)
 
 
-def signals_are_forwarded_to_the_command(case):
+def strace_forwards_signals_to_the_command(case):
     """A signal to the tracer alone is forwarded; the tracer reports how the command ended."""
     needs(case)
     output = case.path('calls')
@@ -85,7 +85,7 @@ def signals_are_forwarded_to_the_command(case):
     check('--- SIGTERM' in text and text.endswith('+++ exited with 9 +++\n'), '%s', text[-300:])
 
 
-def tracer_follows_children_after_the_command(case):
+def strace_follows_children_after_the_command_ended(case):
     """-f: a child of the command outlives it. The tracer follows the child until it is interrupted, then detaches."""
     needs(case)
     for options in ([], ['--no-bpf']):
@@ -114,7 +114,7 @@ thread.join()
 """
 
 
-def attach_prints_calls_in_progress(case):
+def attached_tracer_prints_system_calls_in_progress(case):
     """-f -p: the exit of the call that each thread is in when the tracer attaches, also with tracefs events."""
     needs(case)
     for options in ([], ['--no-bpf']):
@@ -142,7 +142,7 @@ def attach_prints_calls_in_progress(case):
         check(text.count('<... read resumed>') == 2, '%s: not two ends of read() are printed: %s', options, text[:2000])
 
 
-def full_nonblocking_output_loses_nothing(case):
+def full_nonblocking_output_of_strace_loses_no_lines(case):
     """The output is full and is read late: no line is lost."""
     needs(case)
     out, into = os.pipe()
@@ -160,13 +160,13 @@ def full_nonblocking_output_loses_nothing(case):
         text[:300], text[-300:])
 
 
-def full_disk_is_reported(case):
+def full_output_disk_of_strace_is_reported(case):
     needs(case)
     done = waymark(case, ['-o', '/dev/full', case.program('traced_syscalls'), 'files'])
     check(done.returncode == 1 and 'cannot write to /dev/full' in done.stderr, '%d %s', done.returncode, done.stderr)
 
 
-def calls_lost_in_small_buffers_are_counted(case):
+def system_calls_lost_in_small_buffers_are_counted(case):
     """Buffers that are much too small: the number of lost records is exact."""
     needs(case)
     n = 200000
@@ -190,7 +190,8 @@ def calls_lost_in_small_buffers_are_counted(case):
 
 if __name__ == '__main__':
     main([
-        attach_and_detach_follow_the_process, interrupt_ends_a_slow_output, signals_are_forwarded_to_the_command,
-        tracer_follows_children_after_the_command, attach_prints_calls_in_progress,
-        full_nonblocking_output_loses_nothing, full_disk_is_reported, calls_lost_in_small_buffers_are_counted
+        attached_tracer_ends_with_its_process_or_on_detach, interrupt_ends_a_tracer_with_a_slow_output,
+        strace_forwards_signals_to_the_command, strace_follows_children_after_the_command_ended,
+        attached_tracer_prints_system_calls_in_progress, full_nonblocking_output_of_strace_loses_no_lines,
+        full_output_disk_of_strace_is_reported, system_calls_lost_in_small_buffers_are_counted
     ])

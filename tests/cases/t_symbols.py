@@ -76,7 +76,7 @@ def symbols_equal_those_of_addr2line(case):
     check(status == 2 and b'exclude' in err, 'follow: %s %s', status, err)
 
 
-def file_with_another_build_id_is_not_used(case):
+def symbols_of_a_file_with_another_build_id_are_not_used(case):
     program, path = recorded(case)
     check(symbols_of(case, path)['symbols:plain'], 'no symbols')
     shutil.copy(case.program('spans'), program + '.new')
@@ -91,7 +91,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def missing_file_is_found_by_debuginfod(case):
+def missing_symbol_file_is_downloaded_by_debuginfod(case):
     program, path = recorded(case)
     exact = symbols_of(case, path)
     records = records_of(case, path)
@@ -156,7 +156,7 @@ def write_stacks(case, path, program, stacks, futexes):
     plain.write(path, stream=[plain.packet(records)])
 
 
-def call_stacks_and_futexes_have_symbols(case):
+def call_stack_and_futex_addresses_are_shown_with_symbols(case):
     if not shutil.which('nm'):
         raise Skip('nm is not installed')
     program, path = case.program('symbols'), case.path('trace')
@@ -189,7 +189,7 @@ def call_stacks_and_futexes_have_symbols(case):
     check(status == 0 and not lines and b'callstack_user' in err, 'no call stacks: %s %s %s', status, lines, err)
 
 
-def kernel_addresses_have_saved_symbols(case):
+def kernel_addresses_are_shown_with_saved_symbols(case):
     """The file kallsyms of the recording; fields of kernel events, and call stacks."""
     top = case.path('top')
     plain = Plain(contexts='\tevent.context := struct { int32_t tid; uint32_t length; '
@@ -216,6 +216,6 @@ def kernel_addresses_have_saved_symbols(case):
 
 
 if __name__ == '__main__':
-    main([symbols_equal_those_of_addr2line, file_with_another_build_id_is_not_used,
-          missing_file_is_found_by_debuginfod, call_stacks_and_futexes_have_symbols,
-          kernel_addresses_have_saved_symbols])
+    main([symbols_equal_those_of_addr2line, symbols_of_a_file_with_another_build_id_are_not_used,
+          missing_symbol_file_is_downloaded_by_debuginfod, call_stack_and_futex_addresses_are_shown_with_symbols,
+          kernel_addresses_are_shown_with_saved_symbols])

@@ -137,7 +137,7 @@ def killed_once(case, point, after):
 
 
 @limit(150)
-def kill_at_each_testpoint_keeps_the_trace_complete(case):
+def trace_is_complete_after_a_kill_at_each_testpoint(case):
     places = points()
     for point in places:
         most = AT_EDGES.get(point[0], AFTER[point[1]])
@@ -211,7 +211,7 @@ def state(pid):
 
 
 @limit(60)
-def writers_stopped_at_all_testpoints_block_no_other(case):
+def writers_stopped_at_all_testpoints_block_no_other_writer(case):
     """One writer is stopped at each of the points at the same time."""
     places = points()
     stopped(case, [place for place in places if place[1] not in FILTERS])
@@ -220,7 +220,7 @@ def writers_stopped_at_all_testpoints_block_no_other(case):
 
 
 @limit(300)
-def writer_stopped_at_each_testpoint_blocks_no_other(case):
+def writer_stopped_at_each_testpoint_blocks_no_other_writer(case):
     """One point after another; short runs draw some."""
     places = points()
     for point in places if PERCENT >= 100 else case.random.sample(places, 2):
@@ -230,6 +230,6 @@ def writer_stopped_at_each_testpoint_blocks_no_other(case):
 if __name__ == '__main__':
     print('# points with seed %d' % SEED)
     main([
-        kill_at_each_testpoint_keeps_the_trace_complete, writers_stopped_at_all_testpoints_block_no_other,
-        writer_stopped_at_each_testpoint_blocks_no_other
+        trace_is_complete_after_a_kill_at_each_testpoint, writers_stopped_at_all_testpoints_block_no_other_writer,
+        writer_stopped_at_each_testpoint_blocks_no_other_writer
     ])

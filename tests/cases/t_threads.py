@@ -60,7 +60,7 @@ def sixteen_busy_threads_lose_no_records(case):
     check_steady_load(case, 16)
 
 
-def two_readers_agree_on_sixteen_threads(case):
+def two_readers_read_equal_records_of_sixteen_threads(case):
     busy(case, 16, rounds(1000000))
 
 
@@ -76,11 +76,11 @@ def one_record_of_one_thread_is_recorded(case):
     busy(case, 1, 1, options=())
 
 
-def default_rings_hold_a_modest_load(case):
+def default_rings_lose_no_records_under_a_moderate_load(case):
     busy(case, 4, rounds(400000), options=(), mode='paced', extra=['1000'])
 
 
-def smallest_rings_count_lost_records(case):
+def smallest_rings_count_all_lost_records(case):
     """The smallest sizes that the command accepts: most records are lost, and all are counted."""
     result, _, _ = case.checked([case.program('busy'), 'count', '4', str(rounds(500000))],
                                 ['--subbuf-size', '4k', '--num-subbuf', '2'])
@@ -110,7 +110,7 @@ def smallest_subbuffers_lose_no_records(case):
     case.checked([case.program('busy'), 'texts', '3', '3000'], ['--subbuf-size', '4k', '--num-subbuf', '1024'], lost=0)
 
 
-def contexts_are_correct(case):
+def context_fields_of_threads_are_correct(case):
     _, trace, _ = case.checked([case.program('busy'), 'count', '3', '200'],
                                ['-c', 'vpid', '-c', 'vtid', '-c', 'procname', '-c', 'cpu_id', '-c', 'pthread_id', '-c',
                                 'ip'],
@@ -171,9 +171,10 @@ def small_rings_at_full_speed_count_lost_records(case):
 if __name__ == '__main__':
     main([
         one_record_of_one_thread_is_recorded, eight_busy_threads_lose_no_records, sixteen_busy_threads_lose_no_records,
-        two_readers_agree_on_sixteen_threads, eight_threads_at_full_speed_count_lost_records,
+        two_readers_read_equal_records_of_sixteen_threads, eight_threads_at_full_speed_count_lost_records,
         sixteen_threads_at_full_speed_count_lost_records, small_rings_at_full_speed_count_lost_records,
-        texts_of_every_length_are_recorded, migrating_threads_lose_no_records, default_rings_hold_a_modest_load,
-        smallest_rings_count_lost_records, overwrite_mode_keeps_the_newest_records,
-        overwrite_mode_loses_no_records_that_fit, smallest_subbuffers_lose_no_records, contexts_are_correct
+        texts_of_every_length_are_recorded, migrating_threads_lose_no_records,
+        default_rings_lose_no_records_under_a_moderate_load, smallest_rings_count_all_lost_records,
+        overwrite_mode_keeps_the_newest_records, overwrite_mode_loses_no_records_that_fit,
+        smallest_subbuffers_lose_no_records, context_fields_of_threads_are_correct
     ])

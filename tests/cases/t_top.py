@@ -71,7 +71,7 @@ def check_rates(top):
 
 
 @limit(120)
-def intervals_add_up_to_what_was_recorded(case):
+def record_counts_of_top_add_up_over_its_intervals(case):
     with World(case) as w:
         program = start_session(w)
         program('emit 10')
@@ -90,7 +90,7 @@ def intervals_add_up_to_what_was_recorded(case):
 
 
 @limit(120)
-def count_ends_after_this_number_of_intervals(case):
+def count_option_ends_top_after_the_given_intervals(case):
     with World(case) as w:
         program = start_session(w)
         program('emit 5')
@@ -104,7 +104,7 @@ def count_ends_after_this_number_of_intervals(case):
 
 
 @limit(120)
-def temporary_session_is_removed_at_the_end(case):
+def temporary_session_of_top_is_removed_at_its_end(case):
     with open_to_all(case), World(case, 'alices', user=ALICE) as w:
         program = w.scripted()
         top = Top(w, '-d', '0.1')
@@ -120,7 +120,7 @@ def temporary_session_is_removed_at_the_end(case):
         program.end()
 
 
-def io_and_counters_are_those_of_the_analyses(case):
+def top_shows_the_values_of_the_io_and_counter_analyses(case):
     path = case.path('io')
     event_trace.requests(case.random, 1500).write(path)
     exact = result_of(case, 'io', path)
@@ -168,7 +168,7 @@ class Tmux:
 
 
 @limit(200)
-def screen_shows_tables_and_takes_keys(case):
+def top_screen_shows_tables_and_reacts_to_keys(case):
     with World(case) as w:
         program = start_session(w)
         program('emit 5')
@@ -207,9 +207,9 @@ def screen_shows_tables_and_takes_keys(case):
 
 if __name__ == '__main__':
     main([
-        intervals_add_up_to_what_was_recorded,
-        count_ends_after_this_number_of_intervals,
-        temporary_session_is_removed_at_the_end,
-        io_and_counters_are_those_of_the_analyses,
-        screen_shows_tables_and_takes_keys
+        record_counts_of_top_add_up_over_its_intervals,
+        count_option_ends_top_after_the_given_intervals,
+        temporary_session_of_top_is_removed_at_its_end,
+        top_shows_the_values_of_the_io_and_counter_analyses,
+        top_screen_shows_tables_and_reacts_to_keys
     ])

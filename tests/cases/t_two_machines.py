@@ -156,7 +156,7 @@ def programs(place):
 
 
 @limit(60)
-def readme_sends_a_trace_to_another_machine(case):
+def readme_commands_send_a_trace_to_another_machine(case):
     need_other_users()
     need('ip', 'unshare', 'nsenter', 'mount', 'setpriv')
     with tempfile.TemporaryDirectory(prefix='wmk-machines-', dir='/tmp') as place:
@@ -199,4 +199,4 @@ if __name__ == '__main__':
     if sys.argv[1:2] == ['machine']:
         become_machine(*sys.argv[2:])
         sys.exit()
-    main([readme_sends_a_trace_to_another_machine])
+    main([readme_commands_send_a_trace_to_another_machine])

@@ -133,7 +133,7 @@ def shown(case, directory, form):
     return [json.loads(re.search(quoted, line)[1]) for line in lines]
 
 
-def messages_equal_printf(case):
+def printed_messages_equal_those_of_printf(case):
     """In each output format. The rows are those of programs/formats.c."""
     result = case.record([case.program('formats')], ['-e', 'text:*', '-e', 'marker:*']).ok()
     expected = [line for line in result.out.splitlines() if not line.startswith('{')]
@@ -148,7 +148,7 @@ def messages_equal_printf(case):
         check(want.encode() in perfetto, 'perfetto: no %r', want)
 
 
-def disabled_site_evaluates_no_arguments(case):
+def disabled_tracepoint_evaluates_no_arguments(case):
     result = case.record([case.program('types'), '10'], ['-e', 'types:scalars']).ok()
     names = {r.name for r in result.trace().records() if r.name.startswith('types:')}
     check(names == {'types:scalars'}, 'the trace holds %s', names)
@@ -169,7 +169,7 @@ def log_levels_are_declared(case):
     check(False, 'no metadata')
 
 
-def trace_environment_suits_viewers(case):
+def trace_environment_has_the_entries_that_viewers_need(case):
     """Trace Compass compares the tracer's name exactly."""
     result = case.record([case.program('types'), '1']).ok()
     found = 0
@@ -188,6 +188,7 @@ def trace_environment_suits_viewers(case):
 
 if __name__ == '__main__':
     main([
-        every_type_in_c_is_recorded, every_type_in_cxx_is_recorded, messages_equal_printf,
-        disabled_site_evaluates_no_arguments, log_levels_are_declared, trace_environment_suits_viewers
+        every_type_in_c_is_recorded, every_type_in_cxx_is_recorded, printed_messages_equal_those_of_printf,
+        disabled_tracepoint_evaluates_no_arguments, log_levels_are_declared,
+        trace_environment_has_the_entries_that_viewers_need
     ])

@@ -175,7 +175,7 @@ def time_case(name, row):
     return run
 
 
-def times_before_1970_count_from_the_first_record(case):
+def perfetto_times_before_1970_count_from_the_first_record(case):
     """Perfetto has no times before 1970: the intervals are kept."""
     need('protoc')
     path = case.path('t')
@@ -185,7 +185,7 @@ def times_before_1970_count_from_the_first_record(case):
     check(len(err) == 1 and 'times count from the first record' in err[0], 'wrong warnings: %s', err)
 
 
-def unknown_time_is_that_of_the_preceding_record(case):
+def record_without_time_gets_the_time_of_its_predecessor(case):
     """In formats that need a time for each record."""
     need('protoc')
     path = case.path('t')
@@ -195,7 +195,7 @@ def unknown_time_is_that_of_the_preceding_record(case):
           'perfetto: wrong times')
 
 
-def column_titles_are_distinct(case):
+def csv_column_titles_are_distinct(case):
     """Fields with the names of the first columns, and two that differ only by a leading underscore."""
     path = case.path('t')
     names = ('time', 'trace', 'stream', 'event', '_event', 'x', '_x', 'x_2')
@@ -214,5 +214,5 @@ def column_titles_are_distinct(case):
 if __name__ == '__main__':
     main([value_case(name, row) for name, row in VALUES.items()] +
          [time_case(name, row) for name, row in TIMES.items()] +
-         [times_before_1970_count_from_the_first_record, unknown_time_is_that_of_the_preceding_record,
-          column_titles_are_distinct])
+         [perfetto_times_before_1970_count_from_the_first_record, record_without_time_gets_the_time_of_its_predecessor,
+          csv_column_titles_are_distinct])

@@ -180,7 +180,7 @@ def alike(text, value):
     return isinstance(text, int) and (text - value) % (1 << 64) == 0
 
 
-def json_equals_text(case):
+def json_output_has_the_records_of_text_output(case):
     """
     The JSON output has the same records, each an object that a parser accepts. For a program with fields of each type,
     it has the same values.
@@ -219,7 +219,7 @@ def plain(value):
     return [plain(v) for v in value] if isinstance(value, list) else value
 
 
-def library_equals_json(case):
+def reader_library_returns_the_values_of_json_output(case):
     """libwaymark-ctf gives the values of --json: in order, by name, and from any time on."""
     path, inside, _, times = recording_of_many_packets(case)
     types = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok().directory
@@ -433,7 +433,7 @@ def nested_empty_arrays_are_read(case):
                   argv, status, len(lines), err[-500:].decode())
 
 
-def several_paths_are_read(case):
+def view_reads_several_trace_paths(case):
     """Traces given one by one, with unusual forms of paths."""
     trace = next(t for t in corpus18.GOOD if t.name == 'several_traces')
     trace.make(case.path('all'))
@@ -529,12 +529,12 @@ def terminal_output_equals_plain_output(case):
     check(status == 0 and shown.count(b'\n') == 1, 'the pager ended early: status %d, %s', status, shown[-300:])
 
 
-def trace_names_are_unique(case):
+def names_of_corpus_traces_are_unique(case):
     names = [trace.name for trace in corpus18.GOOD] + ['bad ' + trace.name for trace in corpus18.BAD]
     check(len(names) == len(set(names)), 'duplicate names: %s', {name for name in names if names.count(name) > 1})
 
 
-def missing_record_is_found(case):
+def planted_missing_record_is_detected_by_the_checks(case):
     """The checks of this file fail for wrong input."""
     check(
         missing([b'a', b'b'], [b'a', b'x', b'b']) is None and missing([b'a', b'b'], [b'b', b'a']) == b'b',
@@ -552,9 +552,11 @@ def missing_record_is_found(case):
 
 
 if __name__ == '__main__':
-    main([trace_names_are_unique, missing_record_is_found] + [good_case(t) for t in corpus18.GOOD] +
+    main([names_of_corpus_traces_are_unique,
+          planted_missing_record_is_detected_by_the_checks] + [good_case(t) for t in corpus18.GOOD] +
          [bad_case(t) for t in corpus18.BAD] + [
-             terminal_output_equals_plain_output, several_paths_are_read, unrelated_clocks_are_reported_once,
-             json_equals_text, library_equals_json, time_options_select_records, packet_without_end_time_is_read,
+             terminal_output_equals_plain_output, view_reads_several_trace_paths, unrelated_clocks_are_reported_once,
+             json_output_has_the_records_of_text_output, reader_library_returns_the_values_of_json_output,
+             time_options_select_records, packet_without_end_time_is_read,
              packet_without_begin_time_continues_the_clock, nested_empty_arrays_are_read
          ])

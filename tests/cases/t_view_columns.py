@@ -29,7 +29,7 @@ def records_of(case, path):
     return [json.loads(line) for line in read(case, [WAYMARK, 'view', '--json', path])[1]]
 
 
-def lines_have_the_values_of_json(case):
+def column_view_shows_the_values_of_json_output(case):
     """
     Time, CPU, process, event and fields of a recording are shown: without its state dump and, with --all, with it.
     """
@@ -72,7 +72,7 @@ def columns_are_aligned(case):
         last = places.pop()
 
 
-def text_on_a_terminal_is_that_of_a_pipe(case):
+def column_view_on_a_terminal_equals_that_in_a_pipe(case):
     path = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok().directory
     plain = '\n'.join(lines_of(case, path)).encode() + b'\n'
     for env, colours in (({}, True), ({'NO_COLOR': '1'}, False)):
@@ -81,7 +81,7 @@ def text_on_a_terminal_is_that_of_a_pipe(case):
         check(re.sub(rb'\033\[\d+m', b'', shown) == plain, 'another text: %s', shown[:300])
 
 
-def names_of_any_width_are_aligned(case):
+def columns_with_wide_characters_are_aligned(case):
     """
     Wide characters have two columns, and combining ones have none. A name beyond the limit moves only its own line.
     """
@@ -114,7 +114,7 @@ def traces_of_other_tracers_are_shown(case):
               trace.name)
 
 
-def losses_have_the_time_of_the_lines(case):
+def losses_are_reported_in_the_time_format_of_the_records(case):
     path = case.path('lossy')
     next(t for t in corpus18.GOOD if t.name == 'counters_discarded').make(path)
     status, lines, err = read(case, [WAYMARK, 'view', path])
@@ -124,7 +124,7 @@ def losses_have_the_time_of_the_lines(case):
     check(status == 0 and words == re.findall(r'discarded (\d+) event', theirs.decode()) != [], 'losses: %s', err)
 
 
-def hosts_are_shown_if_there_are_several(case):
+def view_shows_host_names_for_traces_of_several_hosts(case):
     paths = []
     for host in ('one', 'another'):
         paths.append(case.path(host))
@@ -137,7 +137,7 @@ def hosts_are_shown_if_there_are_several(case):
     check(named == len(lines) // 2 > 0, 'no hosts: %s', lines[:3])
 
 
-def clock_selects_the_time(case):
+def clock_option_selects_the_displayed_time(case):
     path = case.record([case.program('types')], ['-c', 'none']).ok().directory
     wall = [re.match(r'\[(\S+)\]', line)[1] for line in lines_of(case, '--style=babeltrace', '--no-delta', path)]
     for options in (['--clock=abs'], ['--clock-gmt', '--clock-date']):
@@ -150,7 +150,7 @@ def clock_selects_the_time(case):
         check(all(re.match(r'\d+\.\d{9}  ', line) for line in lines_of(case, *options, path)), '%s', options)
 
 
-def followed_trace_has_the_same_rows(case):
+def followed_trace_is_printed_with_the_same_rows(case):
     """With --follow, rows may be aligned in other groups."""
     path = case.record([case.program('types')], ['-c', 'vpid', '-c', 'procname']).ok().directory
     for options in ([], ['--all'], ['--clock=abs']):
@@ -159,7 +159,7 @@ def followed_trace_has_the_same_rows(case):
               followed[:2])
 
 
-def options_of_another_style_are_refused(case):
+def options_of_another_output_style_are_refused(case):
     path = case.path('tiny')
     corpus18.Tiny().write(path)
     for options, words in ((['--names=none'], '--style=babeltrace'), (['--fields=all'], '--style=babeltrace'),
@@ -171,7 +171,7 @@ def options_of_another_style_are_refused(case):
         check(status == 2 and words in err.decode(), '%s: status %s, %s', options, status, err)
 
 
-def trace_of_a_state_dump_only_is_explained(case):
+def view_of_a_trace_with_only_a_state_dump_prints_a_hint(case):
     path = case.record(['true'], ['-e', 'none:*']).ok().directory
     path = case.record([case.program('types')], ['-e', 'none:*']).ok().directory if not records_of(case, path) else path
     hidden = len(records_of(case, path))
@@ -180,7 +180,9 @@ def trace_of_a_state_dump_only_is_explained(case):
 
 
 if __name__ == '__main__':
-    main([lines_have_the_values_of_json, columns_are_aligned, text_on_a_terminal_is_that_of_a_pipe,
-          names_of_any_width_are_aligned, traces_of_other_tracers_are_shown, losses_have_the_time_of_the_lines,
-          hosts_are_shown_if_there_are_several, clock_selects_the_time, followed_trace_has_the_same_rows,
-          options_of_another_style_are_refused, trace_of_a_state_dump_only_is_explained])
+    main([column_view_shows_the_values_of_json_output, columns_are_aligned,
+          column_view_on_a_terminal_equals_that_in_a_pipe, columns_with_wide_characters_are_aligned,
+          traces_of_other_tracers_are_shown, losses_are_reported_in_the_time_format_of_the_records,
+          view_shows_host_names_for_traces_of_several_hosts, clock_option_selects_the_displayed_time,
+          followed_trace_is_printed_with_the_same_rows, options_of_another_output_style_are_refused,
+          view_of_a_trace_with_only_a_state_dump_prints_a_hint])

@@ -26,7 +26,7 @@ def some(case, count):
 
 
 @limit(600)
-def stream_cut_at_each_length_gives_complete_records(case):
+def complete_records_of_a_truncated_stream_are_printed(case):
     """
     For every length exactly the complete records are printed. Damage is reported unless the cut is at the end of a
     packet.
@@ -41,7 +41,7 @@ def stream_cut_at_each_length_gives_complete_records(case):
 
 
 @limit(600)
-def stream_with_a_changed_byte_gives_earlier_records(case):
+def records_before_a_changed_byte_are_printed(case):
     """For every byte, changed in several ways: the records before it are printed."""
     trace, lines = tiny_trace(case)
     for byte in some(case, len(trace.data)):
@@ -55,7 +55,7 @@ def stream_with_a_changed_byte_gives_earlier_records(case):
 
 
 @limit(600)
-def metadata_cut_at_each_length_gives_true_records(case):
+def truncated_metadata_produces_no_false_records(case):
     """The records that can be read with the rest of the metadata are records of the trace."""
     trace, lines = tiny_trace(case)
     for name in ('metadata', 'packetized'):
@@ -68,7 +68,7 @@ def metadata_cut_at_each_length_gives_true_records(case):
 
 
 @limit(600)
-def metadata_with_a_changed_byte_does_no_harm(case):
+def metadata_with_a_changed_byte_does_not_crash_view(case):
     """The metadata may then have any meaning, and the reader must not crash."""
     trace, _ = tiny_trace(case)
     for name in ('metadata', 'packetized'):
@@ -83,7 +83,7 @@ def metadata_with_a_changed_byte_does_no_harm(case):
 
 
 @limit(600)
-def damaged_index_loses_no_records(case):
+def damaged_packet_index_loses_no_records(case):
     """The packets have all the information of the index: every record is printed."""
     trace, lines = tiny_trace(case)
     for byte in some(case, len(trace.index)):
@@ -98,7 +98,7 @@ def damaged_index_loses_no_records(case):
 
 if __name__ == '__main__':
     main([
-        stream_cut_at_each_length_gives_complete_records, stream_with_a_changed_byte_gives_earlier_records,
-        metadata_cut_at_each_length_gives_true_records, metadata_with_a_changed_byte_does_no_harm,
-        damaged_index_loses_no_records
+        complete_records_of_a_truncated_stream_are_printed, records_before_a_changed_byte_are_printed,
+        truncated_metadata_produces_no_false_records, metadata_with_a_changed_byte_does_not_crash_view,
+        damaged_packet_index_loses_no_records
     ])

@@ -59,22 +59,23 @@ def compare(case, sets):
 
 
 @limit(300)
-def time_options_equal_babeltrace2(case):
+def output_of_time_options_equals_babeltrace2(case):
     shown = compare(case, CLOCKS)
     check(len(shown) == len(CLOCKS), 'only these options change the output of any trace: %s', shown)
 
 
 @limit(300)
-def name_options_equal_babeltrace2(case):
+def output_of_name_options_equals_babeltrace2(case):
     shown = compare(case, [['--names=' + words] for words in NAMES])
     check(len(shown) >= len(NAMES) - 3, 'only these options change the output of any trace: %s', shown)
 
 
 @limit(300)
-def field_options_equal_babeltrace2(case):
+def output_of_field_options_equals_babeltrace2(case):
     shown = compare(case, [['-f', words] for words in FIELDS])
     check(len(shown) >= len(FIELDS) - 1, 'only these options change the output of any trace: %s', shown)
 
 
 if __name__ == '__main__':
-    main([time_options_equal_babeltrace2, name_options_equal_babeltrace2, field_options_equal_babeltrace2])
+    main([output_of_time_options_equals_babeltrace2, output_of_name_options_equals_babeltrace2,
+          output_of_field_options_equals_babeltrace2])

@@ -14,7 +14,7 @@ import wide_output as shown  # noqa: E402
 
 
 @limit(300)
-def edge_values_of_leb128_are_kept(case):
+def edge_values_of_leb128_integers_are_preserved(case):
     """Numbers of up to 585 bytes, in the fewest bytes or in more."""
     members = [('u%d' % base, Leaf('unsigned', None, base=base))
                for base in (10, 16, 8, 2)] + [('s%d' % base, Leaf('signed', None, base=base))
@@ -70,7 +70,7 @@ def one_leb128(case, kind, groups, value, base=10):
         check(re.fullmatch(pattern, line.decode()), '%s: %s, not %s', about, line.decode(), pattern)
 
 
-def longest_leb128_is_a_number(case):
+def leb128_integer_of_585_bytes_is_decoded(case):
     """Any 585 bytes are a number; far more bytes are damage."""
     low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
     for groups, unsigned, signed in ((most, (1 << 7 * MOST_GROUPS) - 1, -1), (low, 0, 0),
@@ -83,7 +83,7 @@ def longest_leb128_is_a_number(case):
                 one_leb128(case, kind, groups, value, base)
 
 
-def leb128_of_4096_bits_is_a_number_or_damage(case):
+def leb128_integer_of_4096_bits_is_never_decoded_wrongly(case):
     """These need 586 bytes, which have 4102 bits: they are the correct number or damage, and never another number."""
     low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
     for kind, groups, value in (('unsigned', most + [1], (1 << WIDEST) - 1), ('unsigned', low + [0], 0),
@@ -96,7 +96,7 @@ def leb128_of_4096_bits_is_a_number_or_damage(case):
                 one_leb128(case, kind, groups, value, base)
 
 
-def leb128_beyond_4096_bits_is_damage(case):
+def leb128_integer_beyond_4096_bits_is_damage(case):
     """4097 bits and more are damage."""
     low, most = [0] * MOST_GROUPS, [0x7f] * MOST_GROUPS
     for kind, groups in (('unsigned', most + [0x7f]), ('unsigned', low + [2]), ('unsigned', low + [0x40]),
@@ -106,6 +106,6 @@ def leb128_beyond_4096_bits_is_damage(case):
 
 if __name__ == '__main__':
     main([
-        edge_values_of_leb128_are_kept, longest_leb128_is_a_number, leb128_of_4096_bits_is_a_number_or_damage,
-        leb128_beyond_4096_bits_is_damage
+        edge_values_of_leb128_integers_are_preserved, leb128_integer_of_585_bytes_is_decoded,
+        leb128_integer_of_4096_bits_is_never_decoded_wrongly, leb128_integer_beyond_4096_bits_is_damage
     ])

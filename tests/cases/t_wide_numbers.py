@@ -215,7 +215,7 @@ def all_forms(case, made, name, more=()):
 # ── cases ───────────────────────────────────────────────────────────────────────────────────────────────
 
 @limit(600)
-def random_ctf_2_classes_keep_values(case):
+def random_ctf_2_values_are_equal_in_all_output_formats(case):
     """Random traces of CTF 2."""
     for _ in range(rounds(140)):
         simple = case.random.random() < 0.4            # only classes that CTF 1.8 can express
@@ -223,7 +223,7 @@ def random_ctf_2_classes_keep_values(case):
 
 
 @limit(600)
-def random_ctf_1_classes_keep_values(case):
+def random_ctf_1_values_are_equal_in_all_output_formats(case):
     """Random traces of CTF 1.8."""
     for _ in range(rounds(90)):
         all_forms(case, some_trace(case.random, 1), 'any')
@@ -288,7 +288,7 @@ def edge_traces(case):
 
 
 @limit(600)
-def edge_values_are_kept(case):
+def edge_values_are_equal_in_all_output_formats(case):
     """The least and greatest numbers, and those around the limits of 64 bits, in each base."""
     for made in edge_traces(case):
         all_forms(case, made, 'edge')
@@ -342,7 +342,7 @@ def reals_round_to_the_nearest_double(case):
         all_forms(case, made, 'real')
 
 
-def library_texts_live_as_long_as_the_record(case):
+def texts_of_the_reader_library_are_valid_as_long_as_the_record(case):
     """Texts that the library returns remain valid as long as the record."""
     fields = [('x', Leaf('unsigned', 128)), ('y', Leaf('signed', 128)), ('z', Array(Leaf('unsigned', 65), 3)),
               ('l', Leaf('signed', None))]
@@ -358,7 +358,7 @@ def library_texts_live_as_long_as_the_record(case):
 
 # ── names beyond 64 bits ────────────────────────────────────────────────────────────────────────────────
 
-def labels_beyond_64_bits_are_named_or_refused(case):
+def labels_of_values_beyond_64_bits_are_shown_or_rejected(case):
     """
     CTF 2 names values of any size: their labels are shown, or the metadata is refused with a message. Flags of all bits
     are shown.
@@ -399,7 +399,7 @@ def labels_beyond_64_bits_are_named_or_refused(case):
         in_version_2(case, path, made)
 
 
-def names_of_high_bits_are_kept(case):
+def names_of_bits_above_64_are_preserved_by_conversion(case):
     """The names of a bit map's bits, converted to CTF 2 again."""
     for length, (order, backwards) in itertools.product((65, 128, 200, 4096), ORDERS):
         maker = [('n%d' % bit, [(bit, bit)]) for bit in sorted(case.random.sample(range(length), min(40, length)))
@@ -414,7 +414,7 @@ def names_of_high_bits_are_kept(case):
 
 
 @limit(300)
-def numbers_across_read_windows_are_kept(case):
+def numbers_that_cross_reader_windows_are_decoded(case):
     """Streams larger than a reader's window: numbers cross the borders of windows."""
     for version in (2, 1):
         members = [('a', Leaf('unsigned', 5)), ('b', Leaf('signed', 4096)), ('c', Leaf('unsigned', 4095, base=16)),
@@ -498,7 +498,9 @@ def object_of(node, value):
 
 if __name__ == '__main__':
     main([
-        checks_of_wide_numbers_reject_wrong_values, random_ctf_2_classes_keep_values, random_ctf_1_classes_keep_values,
-        edge_values_are_kept, reals_round_to_the_nearest_double, library_texts_live_as_long_as_the_record,
-        labels_beyond_64_bits_are_named_or_refused, names_of_high_bits_are_kept, numbers_across_read_windows_are_kept
+        checks_of_wide_numbers_reject_wrong_values, random_ctf_2_values_are_equal_in_all_output_formats,
+        random_ctf_1_values_are_equal_in_all_output_formats, edge_values_are_equal_in_all_output_formats,
+        reals_round_to_the_nearest_double, texts_of_the_reader_library_are_valid_as_long_as_the_record,
+        labels_of_values_beyond_64_bits_are_shown_or_rejected, names_of_bits_above_64_are_preserved_by_conversion,
+        numbers_that_cross_reader_windows_are_decoded
     ])

@@ -34,7 +34,7 @@ LITERALS = [
 
 
 @limit(300)
-def filters_see_the_nearest_64_bit_number(case):
+def filter_compares_wide_integers_as_nearest_64_bit_values(case):
     """A filter uses the nearest number of 64 bits."""
     for version in (2, 1):
         fields = [('x', Leaf('unsigned', 128)), ('bits', Leaf('unsigned', 3)), ('y', Leaf('signed', 200)),
@@ -137,7 +137,7 @@ def dependents(case, leaf, good):
 
 
 @limit(300)
-def wide_lengths_and_selectors_work_or_are_damage(case):
+def wide_length_or_selector_beyond_64_bits_is_damage(case):
     """
     A length or selector that fits into 64 bits is used. Otherwise the record is damaged: the records before it and the
     other packets are read.
@@ -188,7 +188,7 @@ def wide_lengths_and_selectors_work_or_are_damage(case):
 
 # ── refused metadata ────────────────────────────────────────────────────────────────────────────────────
 
-def numbers_beyond_4096_bits_are_refused(case):
+def metadata_with_numbers_beyond_4096_bits_is_refused(case):
     """More than 4096 bits, and floats of an unknown format, are refused when the metadata is read."""
     tries = []
     longer = (WIDEST + 1, WIDEST + 4, 5000, 1 << 16, (1 << 16) + 8, (1 << 32) + 8, (1 << 64) - 1, 1 << 64,
@@ -272,7 +272,7 @@ def times_of(case, path, *options):
 
 
 @limit(300)
-def leb128_times_advance_the_clock(case):
+def leb128_timestamps_advance_the_clock(case):
     """A record's time has the last bits of the clock, 7 for each byte (CTF 2, 6.3)."""
     path = stamped(scratch(case, 'stamps'), [b'\x64', b'\x14', b'\x1e'])
     check(times_of(case, path) == [(100, 0), (148, 1), (158, 2)], 'stamps of 100, 20, 30: %s', times_of(case, path))
@@ -320,7 +320,7 @@ def leb128_times_advance_the_clock(case):
         check(b'CTF 1.8' in err, '%s: %s', path, err.decode())
 
 
-def leb128_times_beyond_64_bits_wrap(case):
+def leb128_timestamps_beyond_64_bits_wrap(case):
     """Times of 70 bits, of which the clock has 64, and many groups of 0."""
     for groups in (10, 11, 20, 100, MOST_GROUPS):
         times = [(1 << 62) + 5, (1 << 62) + 6, (1 << 62) + (1 << 40)]
@@ -330,7 +330,7 @@ def leb128_times_beyond_64_bits_wrap(case):
             times_of(case, path))
 
 
-def wide_roles_are_kept_or_refused(case):
+def ids_times_and_sizes_beyond_64_bits_are_correct_or_refused(case):
     """
     An id, a time or a size of more than 64 bits has its correct value, also after a conversion to CTF 2 and with a
     filter. Otherwise the metadata is refused with a message.
@@ -391,7 +391,7 @@ timestamp; } extended; } v; }; };
 '''
 
 
-def wide_ctf_1_headers_are_read(case):
+def ctf_1_headers_with_wide_fields_are_decoded(case):
     """LTTng's headers with more bits: selectors, ids and times are correct."""
     for order in ('le', 'be'):
         for lengths in ((65, 16, 64), (5, 100, 64), (8, 32, 128), (128, 65, 72), (4096, 4096, 4096)):
@@ -459,7 +459,7 @@ def some(case, count, part):
 
 
 @limit(600)
-def wide_stream_cut_at_each_length_gives_complete_records(case):
+def complete_records_of_a_truncated_wide_stream_are_printed(case):
     """For every length exactly the complete records are printed."""
     for version in (2, 1):
         made, lines, begins = small(case, version)
@@ -474,7 +474,7 @@ def wide_stream_cut_at_each_length_gives_complete_records(case):
 
 
 @limit(600)
-def wide_stream_with_a_changed_byte_gives_earlier_records(case):
+def wide_records_before_a_changed_byte_are_printed(case):
     """The records that end before the changed byte are printed. With changed metadata the reader must not crash."""
     for version in (2, 1):
         made, lines, _ = small(case, version)
@@ -497,8 +497,9 @@ def wide_stream_with_a_changed_byte_gives_earlier_records(case):
 
 if __name__ == '__main__':
     main([
-        filters_see_the_nearest_64_bit_number, wide_lengths_and_selectors_work_or_are_damage,
-        numbers_beyond_4096_bits_are_refused, leb128_times_advance_the_clock, leb128_times_beyond_64_bits_wrap,
-        wide_roles_are_kept_or_refused, wide_ctf_1_headers_are_read,
-        wide_stream_cut_at_each_length_gives_complete_records, wide_stream_with_a_changed_byte_gives_earlier_records
+        filter_compares_wide_integers_as_nearest_64_bit_values, wide_length_or_selector_beyond_64_bits_is_damage,
+        metadata_with_numbers_beyond_4096_bits_is_refused, leb128_timestamps_advance_the_clock,
+        leb128_timestamps_beyond_64_bits_wrap, ids_times_and_sizes_beyond_64_bits_are_correct_or_refused,
+        ctf_1_headers_with_wide_fields_are_decoded, complete_records_of_a_truncated_wide_stream_are_printed,
+        wide_records_before_a_changed_byte_are_printed
     ])

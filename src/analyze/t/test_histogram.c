@@ -78,7 +78,7 @@ static void check(const struct wmk_histogram *histogram, uint64_t *values, size_
 	}
 }
 
-static void quantiles_are_near_sorted_values(void **state)
+static void histogram_quantiles_approximate_those_of_sorted_values(void **state)
 {
 	static uint64_t (*const makes[])(void) = { equal, small, even, skewed, greatest };
 	static const size_t sizes[] = { 1, 2, 31, 32, 33, 1000, 20000 };
@@ -124,7 +124,7 @@ static void merged_histograms_have_all_values(void **state)
 }
 
 /* Values below 64 have a bucket each, so that each rank has its exact value. */
-static void rank_has_its_exact_small_value(void **state)
+static void histogram_values_below_64_have_exact_ranks(void **state)
 {
 	struct wmk_histogram histogram = { 0 };
 
@@ -148,9 +148,9 @@ static void empty_histogram_has_quantile_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantiles_are_near_sorted_values),
+		cmocka_unit_test(histogram_quantiles_approximate_those_of_sorted_values),
 		cmocka_unit_test(merged_histograms_have_all_values),
-		cmocka_unit_test(rank_has_its_exact_small_value),
+		cmocka_unit_test(histogram_values_below_64_have_exact_ranks),
 		cmocka_unit_test(empty_histogram_has_quantile_zero),
 	};
 

@@ -69,7 +69,7 @@ static void counter_clock_converts_to_real_time(void **state)
 	check(WMK_CLOCK_COUNTER);
 }
 
-static void clock_offset_is_below_a_second_also_before_1970(void **state)
+static void fraction_of_clock_offset_is_less_than_a_second(void **state)
 {
 	struct wmk_clock clock = { .freq = 3 };
 
@@ -95,7 +95,7 @@ static void plugin_clock_cannot_be_measured(void **state)
 	assert_non_null(wmk_error_get(0));
 }
 
-static void offsets_are_read_as_the_kernel_writes_them(void **state)
+static void timens_offsets_of_the_kernel_are_parsed(void **state)
 {
 	static const struct {
 		const char *text;
@@ -122,8 +122,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(monotonic_clock_converts_to_real_time),
 		cmocka_unit_test(counter_clock_converts_to_real_time),
-		cmocka_unit_test(clock_offset_is_below_a_second_also_before_1970),
-		cmocka_unit_test(offsets_are_read_as_the_kernel_writes_them),
+		cmocka_unit_test(fraction_of_clock_offset_is_less_than_a_second),
+		cmocka_unit_test(timens_offsets_of_the_kernel_are_parsed),
 		cmocka_unit_test(plugin_clock_cannot_be_measured),
 	};
 

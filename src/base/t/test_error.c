@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-static void test_latest_cause_comes_first(void **state)
+static void error_text_starts_with_the_outermost_cause(void **state)
 {
 	char buf[512];
 
@@ -45,7 +45,7 @@ static void test_latest_cause_comes_first(void **state)
 }
 
 /* Truncation at any place leaves no part of a UTF-8 character. */
-static void test_cut_text_ends_at_a_character(void **state)
+static void truncated_error_text_ends_at_a_whole_utf8_character(void **state)
 {
 	/* characters of 1, 2, 3 and 4 bytes */
 	static const char all[] = "a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80";
@@ -160,8 +160,8 @@ static void error_chain_of_one_thread_is_passed_on_to_another(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_latest_cause_comes_first),
-		cmocka_unit_test(test_cut_text_ends_at_a_character),
+		cmocka_unit_test(error_text_starts_with_the_outermost_cause),
+		cmocka_unit_test(truncated_error_text_ends_at_a_whole_utf8_character),
 		cmocka_unit_test(test_long_errors_and_chains_are_cut),
 		cmocka_unit_test(error_text_has_errno_and_leaves_it_unchanged),
 		cmocka_unit_test(test_errors_are_per_thread),

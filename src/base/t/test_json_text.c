@@ -89,7 +89,7 @@ static void any_bytes_become_json_without_control_characters(void **state)
 	}
 }
 
-static void run_of_plain_characters_is_one_json_piece(void **state)
+static void json_encoder_returns_plain_characters_as_one_piece(void **state)
 {
 	const char text[] = "plain text\x1b[1m";
 	struct wmk_json_piece piece;
@@ -109,7 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_character_in_json_decodes_to_itself),
 		cmocka_unit_test(any_bytes_become_json_without_control_characters),
-		cmocka_unit_test(run_of_plain_characters_is_one_json_piece),
+		cmocka_unit_test(json_encoder_returns_plain_characters_as_one_piece),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static int child(const char *environment, int options, pid_t *pid)
 	return status;
 }
 
-static void testpoint_acts_only_at_its_named_place_and_hit(void **state)
+static void testpoint_runs_only_the_action_of_its_name_and_hit_count(void **state)
 {
 	pid_t pid;
 	int status;
@@ -97,7 +97,7 @@ static void testpoint_delays_the_process_for_the_given_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(testpoint_acts_only_at_its_named_place_and_hit),
+		cmocka_unit_test(testpoint_runs_only_the_action_of_its_name_and_hit_count),
 		cmocka_unit_test(testpoint_stops_the_process_until_it_is_continued),
 		cmocka_unit_test(testpoint_delays_the_process_for_the_given_time),
 	};

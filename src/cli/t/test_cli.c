@@ -139,7 +139,7 @@ static void wrong_options_of_record_are_refused_with_reason(void **state)
 	expect_refused("--num-subbuf 99999999999999999999 x", "too large");
 }
 
-static void sizes_are_parsed_or_refused(void **state)
+static void valid_sizes_are_parsed_and_invalid_ones_refused(void **state)
 {
 	static const struct { const char *text; uint64_t size; } good[] = {
 		{ "0", 0 }, { "512", 512 }, { "4k", 4096 }, { "4K", 4096 }, { "1M", 1 << 20 }, { "3G", 3ull << 30 },
@@ -237,7 +237,7 @@ static void help_and_man_list_every_option(void **state)
 	}
 }
 
-static void shared_options_are_stored_or_refused_with_reason(void **state)
+static void shared_options_are_stored_and_invalid_ones_refused(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "--pid 0", "invalid process number 0" },
@@ -334,7 +334,7 @@ static void current_session_is_stored_replaced_and_removed(void **state)
 }
 
 /* The latest trace is newer or older than the last use of the current session. */
-static void latest_trace_is_ordered_against_the_current_session(void **state)
+static void latest_trace_and_current_session_are_ordered_by_time(void **state)
 {
 	char home[] = "/tmp/waymark-cli-XXXXXX", path[PATH_MAX], place[128];
 	bool since = true;
@@ -412,7 +412,7 @@ static void json_writer_sets_commas_between_members_only(void **state)
 	free(buf);
 }
 
-static void parent_is_found_if_the_name_has_parentheses(void **state)
+static void parent_process_is_found_if_process_name_has_parentheses(void **state)
 {
 	(void)state;
 	prctl(PR_SET_NAME, "x) R 1 (");
@@ -480,17 +480,17 @@ int main(void)
 		cmocka_unit_test(option_in_the_place_of_a_value_is_rejected),
 		cmocka_unit_test(options_of_record_are_stored_up_to_the_program_name),
 		cmocka_unit_test(wrong_options_of_record_are_refused_with_reason),
-		cmocka_unit_test(sizes_are_parsed_or_refused),
+		cmocka_unit_test(valid_sizes_are_parsed_and_invalid_ones_refused),
 		cmocka_unit_test(json_strings_are_escaped),
 		cmocka_unit_test(commands_are_found_by_name),
 		cmocka_unit_test(help_and_man_list_every_option),
 		cmocka_unit_test(program_is_found_in_path_only_if_executable),
-		cmocka_unit_test(shared_options_are_stored_or_refused_with_reason),
+		cmocka_unit_test(shared_options_are_stored_and_invalid_ones_refused),
 		cmocka_unit_test(current_session_is_stored_replaced_and_removed),
-		cmocka_unit_test(latest_trace_is_ordered_against_the_current_session),
+		cmocka_unit_test(latest_trace_and_current_session_are_ordered_by_time),
 		cmocka_unit_test(progress_line_is_due_after_a_second),
 		cmocka_unit_test(json_writer_sets_commas_between_members_only),
-		cmocka_unit_test(parent_is_found_if_the_name_has_parentheses),
+		cmocka_unit_test(parent_process_is_found_if_process_name_has_parentheses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

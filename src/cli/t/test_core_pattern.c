@@ -22,7 +22,7 @@ static void expands(const char *word, bool file, const char *expected)
 	assert_string_equal(buf, expected);
 }
 
-static void core_pattern_letters_become_values_of_the_process(void **state)
+static void core_pattern_specifiers_expand_to_process_values(void **state)
 {
 	(void)state;
 	expands("/cores/core.%e.%P.%s", true, "/cores/core.sh!op.4711.11");
@@ -34,7 +34,7 @@ static void core_pattern_letters_become_values_of_the_process(void **state)
 	expands("", false, "");
 }
 
-static void long_path_is_refused(void **state)
+static void core_pattern_that_expands_to_a_long_path_is_refused(void **state)
 {
 	char buf[8];
 
@@ -43,7 +43,7 @@ static void long_path_is_refused(void **state)
 	assert_int_equal(wmk_core_expand("1234567", &values, true, buf, sizeof(buf)), 0);
 }
 
-static void handler_is_split_before_it_is_expanded(void **state)
+static void core_handler_command_is_split_before_expansion(void **state)
 {
 	struct wmk_core_values spaces = values;
 	char *argv[WMK_CORE_ARGUMENTS_MAX + 1];
@@ -65,9 +65,9 @@ static void handler_is_split_before_it_is_expanded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(core_pattern_letters_become_values_of_the_process),
-		cmocka_unit_test(long_path_is_refused),
-		cmocka_unit_test(handler_is_split_before_it_is_expanded),
+		cmocka_unit_test(core_pattern_specifiers_expand_to_process_values),
+		cmocka_unit_test(core_pattern_that_expands_to_a_long_path_is_refused),
+		cmocka_unit_test(core_handler_command_is_split_before_expansion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

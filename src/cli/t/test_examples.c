@@ -153,7 +153,7 @@ static void listed_choices_are_accepted_by_their_options(void **state)
 	assert_true(n >= 30);
 }
 
-static void unknown_command_of_another_tool_gives_the_command_to_use(void **state)
+static void command_name_of_another_tool_suggests_waymark_command(void **state)
 {
 	static const char *const names[] = { "stat", "sched", "script" };
 
@@ -176,7 +176,7 @@ int main(void)
 		cmocka_unit_test(each_command_has_examples_that_it_parses),
 		cmocka_unit_test(option_values_are_completed_unless_free_form),
 		cmocka_unit_test(listed_choices_are_accepted_by_their_options),
-		cmocka_unit_test(unknown_command_of_another_tool_gives_the_command_to_use),
+		cmocka_unit_test(command_name_of_another_tool_suggests_waymark_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 
-static void word_lists_and_numbers_are_parsed_or_refused(void **state)
+static void malformed_word_lists_and_numbers_are_refused(void **state)
 {
 	struct wmk_cli_words words = { NULL, 0 };
 	uint64_t number;
@@ -106,7 +106,7 @@ static void each_kind_of_option_stores_its_value(void **state)
 	assert_int_equal(args.power, 8);
 }
 
-static void values_outside_of_a_kind_are_rejected_with_reason(void **state)
+static void invalid_value_of_each_option_kind_is_rejected_with_reason(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "--name=", "option --name: the name of a thing is missing" },
@@ -135,9 +135,9 @@ static void values_outside_of_a_kind_are_rejected_with_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(word_lists_and_numbers_are_parsed_or_refused),
+		cmocka_unit_test(malformed_word_lists_and_numbers_are_refused),
 		cmocka_unit_test(each_kind_of_option_stores_its_value),
-		cmocka_unit_test(values_outside_of_a_kind_are_rejected_with_reason),
+		cmocka_unit_test(invalid_value_of_each_option_kind_is_rejected_with_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

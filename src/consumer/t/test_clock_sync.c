@@ -52,7 +52,7 @@ static unsigned wait_for_points(const struct rig *rig, struct wmk_clock_point po
 	return n;
 }
 
-static void points_precede_and_follow_the_records(void **state)
+static void clock_points_are_written_before_and_after_the_records(void **state)
 {
 	struct wmk_clock_point points[POINTS];
 	struct rig rig;
@@ -77,7 +77,7 @@ static void points_precede_and_follow_the_records(void **state)
 	rig_close(&rig);
 }
 
-static void stop_of_an_idle_consumer_writes_no_point(void **state)
+static void stop_of_idle_consumer_writes_no_clock_point(void **state)
 {
 	struct wmk_clock_point points[POINTS];
 	struct rig rig;
@@ -91,7 +91,7 @@ static void stop_of_an_idle_consumer_writes_no_point(void **state)
 	rig_close(&rig);
 }
 
-static void step_is_marked_and_written_while_the_consumer_is_idle(void **state)
+static void idle_consumer_writes_a_marked_point_for_a_clock_step(void **state)
 {
 	struct wmk_clock_point points[POINTS];
 	struct rig rig;
@@ -107,7 +107,7 @@ static void step_is_marked_and_written_while_the_consumer_is_idle(void **state)
 	rig_close(&rig);
 }
 
-static void counter_that_restarts_is_reported_once(void **state)
+static void restarted_clock_counter_is_reported_once(void **state)
 {
 	struct wmk_clock_point points[POINTS], back;
 	char words[300];
@@ -140,7 +140,7 @@ static void counter_that_restarts_is_reported_once(void **state)
 	rig_close(&rig);
 }
 
-static void next_consumer_continues_the_points(void **state)
+static void resumed_consumer_appends_clock_points_in_order(void **state)
 {
 	struct wmk_clock_point points[POINTS];
 	struct rig rig;
@@ -165,11 +165,11 @@ static void next_consumer_continues_the_points(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(points_precede_and_follow_the_records),
-		cmocka_unit_test(stop_of_an_idle_consumer_writes_no_point),
-		cmocka_unit_test(step_is_marked_and_written_while_the_consumer_is_idle),
-		cmocka_unit_test(counter_that_restarts_is_reported_once),
-		cmocka_unit_test(next_consumer_continues_the_points),
+		cmocka_unit_test(clock_points_are_written_before_and_after_the_records),
+		cmocka_unit_test(stop_of_idle_consumer_writes_no_clock_point),
+		cmocka_unit_test(idle_consumer_writes_a_marked_point_for_a_clock_step),
+		cmocka_unit_test(restarted_clock_counter_is_reported_once),
+		cmocka_unit_test(resumed_consumer_appends_clock_points_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

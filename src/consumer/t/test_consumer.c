@@ -88,7 +88,7 @@ static void written_and_lost_records_sum_up_when_rings_are_too_small(void **stat
 }
 
 /* A stream that has only losses begins with count 0 and ends with the losses, and readers report them. */
-static void stream_with_losses_only_reports_them_to_readers(void **state)
+static void lost_records_of_a_stream_without_records_are_reported(void **state)
 {
 	static char big[8000];
 	const struct waymark_ring_frag frag = { big, sizeof(big), WAYMARK_FRAG_BYTES };
@@ -320,7 +320,7 @@ static void test_killed_writer_keeps_complete_records(void **state)
 }
 
 /* One consumer of two channels: two streams for each CPU, each with its own name and records. */
-static void records_of_two_sets_are_in_their_own_streams(void **state)
+static void records_of_two_ring_sets_are_in_separate_streams(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 4,
 					     .header_room = WMK_CTF_PACKET_ROOM, .clock = WAYMARK_CLOCK_MONOTONIC };
@@ -362,7 +362,7 @@ static void records_of_two_sets_are_in_their_own_streams(void **state)
  * Rings without memory: the consumer backs them when they begin to record. From then on no record is lost for lack of
  * memory.
  */
-static void rings_without_memory_lose_nothing_once_the_consumer_backs_them(void **state)
+static void rings_lose_no_records_after_consumer_allocates_their_memory(void **state)
 {
 	const struct rig_shape shape = { .subbuf = 65536, .n_subbufs = 4, .cold = true };
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -487,7 +487,7 @@ static void blocking_writers_wait_for_a_slow_write_without_loss(void **state)
 	rig_close(&rig);
 }
 
-static void test_invalid_options_are_refused(void **state)
+static void invalid_consumer_options_are_refused(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring), .subbuf_size = 4096, .n_subbufs = 2,
 					     .header_room = 64 };
@@ -514,18 +514,18 @@ int main(void)
 		cmocka_unit_test(test_empty_recording_has_no_stream),
 		cmocka_unit_test(test_busy_threads_lose_no_records),
 		cmocka_unit_test(written_and_lost_records_sum_up_when_rings_are_too_small),
-		cmocka_unit_test(stream_with_losses_only_reports_them_to_readers),
+		cmocka_unit_test(lost_records_of_a_stream_without_records_are_reported),
 		cmocka_unit_test(loss_is_counted_only_in_packets_after_it),
 		cmocka_unit_test(test_flush_writes_partial_subbuffers),
 		cmocka_unit_test(sleeping_consumer_writes_all_records_when_stopped),
 		cmocka_unit_test(overwrite_ring_is_written_only_at_stop_with_its_newest_records),
 		cmocka_unit_test(consumer_stopped_while_a_thread_records_writes_complete_records),
 		cmocka_unit_test(test_killed_writer_keeps_complete_records),
-		cmocka_unit_test(records_of_two_sets_are_in_their_own_streams),
-		cmocka_unit_test(rings_without_memory_lose_nothing_once_the_consumer_backs_them),
+		cmocka_unit_test(records_of_two_ring_sets_are_in_separate_streams),
+		cmocka_unit_test(rings_lose_no_records_after_consumer_allocates_their_memory),
 		cmocka_unit_test(test_corrupt_ring_ends_its_own_stream),
 		cmocka_unit_test(blocking_writers_wait_for_a_slow_write_without_loss),
-		cmocka_unit_test(test_invalid_options_are_refused),
+		cmocka_unit_test(invalid_consumer_options_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void lift_limit(void *arg)
 	limit_files(RLIM_INFINITY);
 }
 
-static void failed_packets_are_written_once_files_may_grow_again(void **state)
+static void failed_packets_are_written_after_file_size_limit_is_raised(void **state)
 {
 	struct rig rig;
 
@@ -123,7 +123,7 @@ static void failed_packets_are_written_once_files_may_grow_again(void **state)
 }
 
 /* The packets are large enough to bypass the page cache, if the file system supports that. */
-static void failed_large_packets_are_written_once_files_may_grow_again(void **state)
+static void large_failed_packets_are_written_after_limit_is_raised(void **state)
 {
 	const struct rig_shape large = { .subbuf = 1u << 20, .n_subbufs = 4 };
 	struct rig rig;
@@ -136,7 +136,7 @@ static void failed_large_packets_are_written_once_files_may_grow_again(void **st
 	rig_close(&rig);
 }
 
-static void unwritten_records_are_counted_when_files_can_never_grow(void **state)
+static void unwritten_records_are_counted_under_a_file_size_limit(void **state)
 {
 	struct rig rig;
 
@@ -151,7 +151,7 @@ static void unwritten_records_are_counted_when_files_can_never_grow(void **state
 }
 
 /* While the file of one stream cannot grow, other streams are written; the stream continues when its file can grow. */
-static void other_streams_are_written_while_the_file_of_one_cannot_grow(void **state)
+static void file_size_limit_of_one_stream_does_not_delay_other_streams(void **state)
 {
 	struct waymark_ring_options ring = { .size = sizeof(ring),
 					     .subbuf_size = 4096,
@@ -243,7 +243,7 @@ static void remove_ballast(void *arg)
 	assert_int_equal(unlink(arg), 0);
 }
 
-static void failed_packets_are_written_once_the_disk_has_room(void **state)
+static void failed_packets_are_written_after_disk_space_is_freed(void **state)
 {
 	struct rig_shape there = shape;
 	char dir[256], ballast[300];
@@ -294,7 +294,7 @@ static bool exists(const char *dir, const char *name)
 }
 
 /* The closed chunk is moved once, although the first attempt to begin the next chunk fails. */
-static void rotation_is_completed_once_files_may_grow_again(void **state)
+static void rotation_completes_after_file_size_limit_is_raised(void **state)
 {
 	struct wmk_output_directory_options options = { .uid = geteuid(), .gid = getegid(), .budget_fd = -1 };
 	struct wmk_output_trace *trace;
@@ -339,13 +339,13 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(failed_packets_are_written_once_files_may_grow_again),
-		cmocka_unit_test(failed_large_packets_are_written_once_files_may_grow_again),
-		cmocka_unit_test(unwritten_records_are_counted_when_files_can_never_grow),
+		cmocka_unit_test(failed_packets_are_written_after_file_size_limit_is_raised),
+		cmocka_unit_test(large_failed_packets_are_written_after_limit_is_raised),
+		cmocka_unit_test(unwritten_records_are_counted_under_a_file_size_limit),
 		cmocka_unit_test(all_records_are_counted_as_unwritten_when_no_file_can_be_made),
-		cmocka_unit_test(other_streams_are_written_while_the_file_of_one_cannot_grow),
-		cmocka_unit_test(failed_packets_are_written_once_the_disk_has_room),
-		cmocka_unit_test(rotation_is_completed_once_files_may_grow_again),
+		cmocka_unit_test(file_size_limit_of_one_stream_does_not_delay_other_streams),
+		cmocka_unit_test(failed_packets_are_written_after_disk_space_is_freed),
+		cmocka_unit_test(rotation_completes_after_file_size_limit_is_raised),
 		cmocka_unit_test(unwritten_records_are_counted_when_the_disk_stays_full),
 	};
 

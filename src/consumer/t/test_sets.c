@@ -229,7 +229,7 @@ static void records_of_each_set_wake_the_sleeping_consumer(void **state)
  * The consumer cannot wait for so many sets. It checks them at intervals, drains each one, and sleeps until it is woken
  * when there are fewer.
  */
-static void consumer_of_more_sets_than_it_can_wait_for_still_reads_each(void **state)
+static void consumer_drains_more_ring_sets_than_it_can_wait_for(void **state)
 {
 	const struct waymark_ring_options ring = { .size = sizeof(ring),
 						   .subbuf_size = 4096,
@@ -273,7 +273,7 @@ static void consumer_of_more_sets_than_it_can_wait_for_still_reads_each(void **s
 }
 
 /* A writer that is killed between its commit and the wake. */
-static void reader_is_woken_for_a_killed_writer(void **state)
+static void woken_consumer_reads_records_of_a_writer_killed_before_wake(void **state)
 {
 	struct sets s;
 
@@ -289,7 +289,7 @@ static void reader_is_woken_for_a_killed_writer(void **state)
 	sets_close(&s);
 }
 
-static void blocking_writer_loses_nothing_when_it_finds_the_consumer_idle(void **state)
+static void blocking_writer_loses_no_records_when_consumer_is_idle(void **state)
 {
 	struct sets s;
 
@@ -306,7 +306,7 @@ static void blocking_writer_loses_nothing_when_it_finds_the_consumer_idle(void *
  * Children that are killed before they have an identity leave their claims. After some time, later processes get rings
  * again.
  */
-static void later_processes_get_rings_when_killed_children_left_claims(void **state)
+static void claim_rings_of_killed_children_are_reused(void **state)
 {
 	static const uint64_t guard = 0;
 	const uint64_t word = 7;
@@ -356,7 +356,7 @@ static uint64_t records_in(struct rig *rig, const char *channel, struct waymark_
 	return sum;
 }
 
-static void removed_set_is_written_completely_and_read_no_more(void **state)
+static void removed_ring_set_is_drained_completely_and_then_ignored(void **state)
 {
 	struct wmk_consumer_stats one, all;
 	struct sets s;
@@ -393,7 +393,7 @@ static void removed_set_is_written_completely_and_read_no_more(void **state)
  * Settle repeatedly: each time all records and lost counts are in the trace, also those that are normally written only
  * at stop.
  */
-static void each_settle_writes_all_records_and_lost_counts(void **state)
+static void consumer_settle_writes_all_records_and_lost_counts(void **state)
 {
 	const struct wmk_consumer_set flight = { .at_stop_only = 1 };
 	struct wmk_consumer_stats one;
@@ -461,7 +461,7 @@ static void test_clear_removes_records_and_counts(void **state)
 }
 
 /* A consumer that crashed after a clear: the next one also counts from there. */
-static void consumer_resumed_after_a_clear_counts_from_the_clear(void **state)
+static void consumer_resumed_after_clear_counts_only_later_records(void **state)
 {
 	struct wmk_consumer_options options = { .resume = 1, .start_ts = wmk_clock_monotonic() };
 	struct rig rig;
@@ -500,7 +500,7 @@ static void consumer_resumed_after_a_clear_counts_from_the_clear(void **state)
 
 /* ── files of limited size ───────────────────────────────────────────────────────────────────────────── */
 
-static void test_stream_files_are_limited(void **state)
+static void size_and_number_of_stream_files_are_limited(void **state)
 {
 	const struct wmk_store_limits limits = { 20000, 3 };
 	const struct wmk_consumer_set how = { .limits = &limits };
@@ -540,7 +540,7 @@ static void test_stream_files_are_limited(void **state)
 }
 
 /* Sums of reported counts saturate: two corrupt counts together do not become a small number. */
-static void test_sums_saturate(void **state)
+static void sums_of_statistics_saturate_at_the_maximum(void **state)
 {
 	const struct wmk_consumer_stats most = {
 		.counts.records = UINT64_MAX - 1,
@@ -567,16 +567,16 @@ int main(void)
 		cmocka_unit_test(test_idle_consumer_sleeps),
 		cmocka_unit_test(records_are_written_at_the_flush_interval),
 		cmocka_unit_test(records_of_each_set_wake_the_sleeping_consumer),
-		cmocka_unit_test(reader_is_woken_for_a_killed_writer),
-		cmocka_unit_test(consumer_of_more_sets_than_it_can_wait_for_still_reads_each),
-		cmocka_unit_test(blocking_writer_loses_nothing_when_it_finds_the_consumer_idle),
-		cmocka_unit_test(later_processes_get_rings_when_killed_children_left_claims),
-		cmocka_unit_test(removed_set_is_written_completely_and_read_no_more),
-		cmocka_unit_test(each_settle_writes_all_records_and_lost_counts),
+		cmocka_unit_test(woken_consumer_reads_records_of_a_writer_killed_before_wake),
+		cmocka_unit_test(consumer_drains_more_ring_sets_than_it_can_wait_for),
+		cmocka_unit_test(blocking_writer_loses_no_records_when_consumer_is_idle),
+		cmocka_unit_test(claim_rings_of_killed_children_are_reused),
+		cmocka_unit_test(removed_ring_set_is_drained_completely_and_then_ignored),
+		cmocka_unit_test(consumer_settle_writes_all_records_and_lost_counts),
 		cmocka_unit_test(test_clear_removes_records_and_counts),
-		cmocka_unit_test(consumer_resumed_after_a_clear_counts_from_the_clear),
-		cmocka_unit_test(test_stream_files_are_limited),
-		cmocka_unit_test(test_sums_saturate),
+		cmocka_unit_test(consumer_resumed_after_clear_counts_only_later_records),
+		cmocka_unit_test(size_and_number_of_stream_files_are_limited),
+		cmocka_unit_test(sums_of_statistics_saturate_at_the_maximum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

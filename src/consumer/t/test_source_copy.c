@@ -88,7 +88,7 @@ static uint64_t copied(struct fake *fake, uint64_t max_bytes, unsigned first)
 	return missed;
 }
 
-static void counts_of_a_copy_begin_at_0(void **state)
+static void lost_counts_of_a_source_copy_start_at_0(void **state)
 {
 	struct fake fake = { .n = 4, .records = 1000, .lost = { 5, 5, 5, 5 } };
 
@@ -98,7 +98,7 @@ static void counts_of_a_copy_begin_at_0(void **state)
 	assert_true(copied(&fake, 0, 0) == 77);                  /* empty: all lost records */
 }
 
-static void packets_before_a_gap_are_dropped(void **state)
+static void source_copy_drops_packets_before_a_gap(void **state)
 {
 	struct fake fake = { .n = 6, .records = 20, .lost = { 0, 0, 0, 8, 8, 8 } };
 
@@ -106,7 +106,7 @@ static void packets_before_a_gap_are_dropped(void **state)
 	assert_true(copied(&fake, 0, 3) == 30 + 8);
 }
 
-static void limit_keeps_the_newest_packets(void **state)
+static void size_limit_keeps_the_newest_packets_of_a_source_copy(void **state)
 {
 	struct fake fake = { .n = 6, .lost = { 4, 4, 4, 4, 4, 4 } };
 
@@ -116,7 +116,7 @@ static void limit_keeps_the_newest_packets(void **state)
 	assert_true(copied(&fake, 50, 6) == 60 + 4);
 }
 
-static void failing_source_makes_no_copy(void **state)
+static void copy_of_a_failing_source_returns_an_error(void **state)
 {
 	struct fake fake = { .n = 4, .failing = 3 };
 	struct wmk_packet last = { .records = 0 };
@@ -132,10 +132,10 @@ static void failing_source_makes_no_copy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_of_a_copy_begin_at_0),
-		cmocka_unit_test(packets_before_a_gap_are_dropped),
-		cmocka_unit_test(limit_keeps_the_newest_packets),
-		cmocka_unit_test(failing_source_makes_no_copy),
+		cmocka_unit_test(lost_counts_of_a_source_copy_start_at_0),
+		cmocka_unit_test(source_copy_drops_packets_before_a_gap),
+		cmocka_unit_test(size_limit_keeps_the_newest_packets_of_a_source_copy),
+		cmocka_unit_test(copy_of_a_failing_source_returns_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

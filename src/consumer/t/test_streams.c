@@ -199,7 +199,7 @@ static void refuse(struct rig *rig, const char *name, int err)
 /* ── lost counts in packets ──────────────────────────────────────────────────────────────────────────── */
 
 /* Each packet has its own lost count, which never decreases. Packets without records have the current count. */
-static void each_packet_has_the_lost_count_of_its_time(void **state)
+static void packets_record_the_lost_count_at_their_time(void **state)
 {
 	static const uint64_t expected[] = { 0, 2, 7, 7, 9 };
 	struct wmk_consumer_stats seen;
@@ -230,7 +230,7 @@ static void each_packet_has_the_lost_count_of_its_time(void **state)
  * An application can forge the position of its ring, or record all the time. So a drain pass takes at most the size of
  * the ring before it continues with the other streams.
  */
-static void drain_pass_takes_at_most_the_size_of_a_ring_from_a_forged_stream(void **state)
+static void drain_pass_reads_at_most_one_ring_size_from_a_stream(void **state)
 {
 	struct wmk_consumer_stats seen;
 	struct made made;
@@ -323,7 +323,7 @@ static void full_disk_delays_all_streams_and_other_errors_delay_one(void **state
  * A stream has begun, but its first records found no room. The packet with its counts must not be earlier than the
  * beginning of the stream.
  */
-static void stream_without_room_for_its_first_records_still_gets_lost_counts(void **state)
+static void lost_counts_are_written_after_first_records_find_no_space(void **state)
 {
 	static const uint64_t expected[] = { 0, 3, 3 };
 	uint64_t lost[PACKETS];
@@ -386,7 +386,7 @@ static const char *obstruct(struct rig *rig, bool with_file)
 }
 
 /* That stream is lost and reported, also in the trace; the others continue normally. */
-static void obstructed_stream_is_reported_and_others_continue(void **state)
+static void stream_with_obstructed_file_is_reported_and_others_continue(void **state)
 {
 	const char *name;
 	struct rig rig;
@@ -414,7 +414,7 @@ static void obstructed_stream_is_reported_and_others_continue(void **state)
 /* ── a new beginning for those that are dead ─────────────────────────────────────────────────────────── */
 
 /* The source of a stream is corrupt. The stream restarts only if the source can be cleared. */
-static void cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared(void **state)
+static void cleared_corrupt_stream_restarts_if_its_source_is_cleared(void **state)
 {
 	(void)state;
 	for (int again = 0; again < 2; again++) {
@@ -448,7 +448,7 @@ static void cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared(void **st
  * A stream that could not be resumed: it restarts when its file can be created. Until then it waits like any other
  * stream.
  */
-static void cleared_obstructed_stream_restarts_once_its_file_can_be_made(void **state)
+static void cleared_stream_restarts_when_its_file_can_be_created(void **state)
 {
 	(void)state;
 	for (int in_time = 0; in_time < 2; in_time++) {
@@ -481,7 +481,7 @@ static void cleared_obstructed_stream_restarts_once_its_file_can_be_made(void **
 }
 
 /* A new consumer with `clear` discards everything. It reports what it cannot discard, which delays no other stream. */
-static void resume_with_clear_discards_records_and_reports_what_stays(void **state)
+static void resume_with_clear_discards_records_and_reports_failures(void **state)
 {
 	const struct wmk_consumer_set again = { .channel = "app", .resume = 1, .clear = 1 };
 	struct wmk_consumer_options options = { .start_ts = wmk_clock_monotonic() };
@@ -527,7 +527,7 @@ static void check_readers(const struct rig *rig, uint64_t *lines)
 }
 
 /* A consumer is killed while it replaces a file: readers skip the incomplete file, and the next consumer continues. */
-static void test_half_replaced_file_is_ignored_and_resumed(void **state)
+static void incomplete_replacement_file_is_ignored_and_resumed(void **state)
 {
 	const struct wmk_store_limits limits = { 4096, 1 };
 	struct wmk_consumer_set how = { .channel = "app", .start_ts = wmk_clock_monotonic(), .limits = &limits };
@@ -583,15 +583,15 @@ static int stay_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_packet_has_the_lost_count_of_its_time),
-		cmocka_unit_test(drain_pass_takes_at_most_the_size_of_a_ring_from_a_forged_stream),
+		cmocka_unit_test(packets_record_the_lost_count_at_their_time),
+		cmocka_unit_test(drain_pass_reads_at_most_one_ring_size_from_a_stream),
 		cmocka_unit_test(full_disk_delays_all_streams_and_other_errors_delay_one),
-		cmocka_unit_test(stream_without_room_for_its_first_records_still_gets_lost_counts),
-		cmocka_unit_test(obstructed_stream_is_reported_and_others_continue),
-		cmocka_unit_test(cleared_corrupt_stream_restarts_if_its_ring_can_be_cleared),
-		cmocka_unit_test(cleared_obstructed_stream_restarts_once_its_file_can_be_made),
-		cmocka_unit_test(resume_with_clear_discards_records_and_reports_what_stays),
-		cmocka_unit_test(test_half_replaced_file_is_ignored_and_resumed),
+		cmocka_unit_test(lost_counts_are_written_after_first_records_find_no_space),
+		cmocka_unit_test(stream_with_obstructed_file_is_reported_and_others_continue),
+		cmocka_unit_test(cleared_corrupt_stream_restarts_if_its_source_is_cleared),
+		cmocka_unit_test(cleared_stream_restarts_when_its_file_can_be_created),
+		cmocka_unit_test(resume_with_clear_discards_records_and_reports_failures),
+		cmocka_unit_test(incomplete_replacement_file_is_ignored_and_resumed),
 	};
 
 	return cmocka_run_group_tests(tests, stay_here, NULL);

@@ -92,7 +92,7 @@ static int trace_remove(struct link *link, uint32_t number)
 	return ask(link, WMK_CONSUMERD_TRACE_REMOVE, &wmk_consumerd_target_object, &target, 100 + number);
 }
 
-static void traces_of_one_user_are_limited(void **state)
+static void number_of_open_traces_of_one_user_is_limited(void **state)
 {
 	struct wmk_consumer_server_options options = { .size = sizeof(options), .version = "test",
 						       .max_user_traces = 2 };
@@ -172,7 +172,7 @@ static void list_left(struct link *link, uint32_t number, char *names, size_t si
 	wmk_arena_free(&arena);
 }
 
-static void output_requests_need_no_open_trace(void **state)
+static void output_requests_succeed_without_an_open_trace(void **state)
 {
 	struct wmk_consumer_server_options options = { .size = sizeof(options), .version = "test" };
 	struct wmk_consumer_server *server;
@@ -220,8 +220,8 @@ static void output_requests_need_no_open_trace(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(traces_of_one_user_are_limited),
-					    cmocka_unit_test(output_requests_need_no_open_trace) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(number_of_open_traces_of_one_user_is_limited),
+					    cmocka_unit_test(output_requests_succeed_without_an_open_trace) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

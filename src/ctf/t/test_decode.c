@@ -71,7 +71,7 @@ static void one(const char *order, const char *types, const char *fields, const 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
 /* Read every width at every place in a byte, in both byte orders, and compare with a computation bit by bit. */
-static void numbers_of_each_width_are_read_at_each_place(void **state)
+static void integers_of_each_width_and_bit_offset_are_read(void **state)
 {
 	uint8_t bytes[24];
 	unsigned seed = 1;
@@ -312,7 +312,7 @@ static void expect_records(struct made *made, const void *bytes, size_t n, uint6
 }
 
 /* A record that ends in a string of each length, near the end of the packet and far from it, and cut at each byte. */
-static void records_with_a_final_string_are_measured(void **state)
+static void end_of_a_record_with_a_final_string_is_found(void **state)
 {
 	struct made made = make("le", CLOCK,
 		"id = 0; event.header := struct { integer { size = 5; align = 8; } id; t27 timestamp; };",
@@ -393,7 +393,7 @@ static void plain_headers_are_decoded(void **state)
 }
 
 /* The id is mapped to the clock, too. */
-static void id_mapped_to_the_clock_is_also_the_time(void **state)
+static void event_id_mapped_to_a_clock_also_advances_the_time(void **state)
 {
 	struct made made = make("le", CLOCK,
 		"id = 0; event.header := struct { integer { size = 8; map = clock.c.value; } id; };",
@@ -476,7 +476,7 @@ static void nested_empty_elements_are_rejected(void **state)
  * A walk with is_passing visits only the first element without a size, and must reject what a full walk rejects: `in`
  * elements that consist of `n` parts without a size, after some number in one array, near the limit for all.
  */
-static void skipping_rejects_the_empty_elements_that_a_walk_rejects(void **state)
+static void skipping_rejects_the_same_empty_elements_as_full_decoding(void **state)
 {
 	unsigned n_passed[2] = { 0, 0 };
 	char fields[400];
@@ -558,7 +558,7 @@ static void empty_elements_are_decoded_quickly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_of_each_width_are_read_at_each_place),
+		cmocka_unit_test(integers_of_each_width_and_bit_offset_are_read),
 		cmocka_unit_test(numbers_are_decoded_in_both_byte_orders),
 		cmocka_unit_test(texts_are_decoded_up_to_their_nul_or_length),
 		cmocka_unit_test(arrays_and_sequences_are_decoded_with_their_alignment),
@@ -568,14 +568,14 @@ int main(void)
 		cmocka_unit_test(x87_numbers_give_the_nearest_double),
 #endif
 		cmocka_unit_test(references_reach_all_preceding_scopes),
-		cmocka_unit_test(records_with_a_final_string_are_measured),
+		cmocka_unit_test(end_of_a_record_with_a_final_string_is_found),
 		cmocka_unit_test(compact_medium_and_extended_headers_are_decoded),
 		cmocka_unit_test(large_headers_are_decoded), cmocka_unit_test(plain_headers_are_decoded),
-		cmocka_unit_test(id_mapped_to_the_clock_is_also_the_time),
+		cmocka_unit_test(event_id_mapped_to_a_clock_also_advances_the_time),
 		cmocka_unit_test(invalid_references_are_rejected),
 		cmocka_unit_test(too_many_empty_elements_are_rejected),
 		cmocka_unit_test(nested_empty_elements_are_rejected),
-		cmocka_unit_test(skipping_rejects_the_empty_elements_that_a_walk_rejects),
+		cmocka_unit_test(skipping_rejects_the_same_empty_elements_as_full_decoding),
 		cmocka_unit_test(empty_elements_are_decoded_quickly),
 		cmocka_unit_test(empty_elements_in_headers_are_decoded_quickly),
 	};

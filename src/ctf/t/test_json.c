@@ -8,7 +8,7 @@
 
 /* ── fragments ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void json_preamble_is_read_or_rejected_with_reason(void **state)
+static void valid_json_preamble_is_read_and_invalid_one_rejected(void **state)
 {
 	static const char with_uuid[] =
 		"{'type': 'preamble', 'version': 2, 'uuid': [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,255], 'more': {}}";
@@ -51,7 +51,7 @@ static void json_preamble_is_read_or_rejected_with_reason(void **state)
 	REFUSE(-EPROTO, "fragment 2 (preamble) + found a second one", PREAMBLE);
 }
 
-static void json_trace_class_is_read_or_rejected_with_reason(void **state)
+static void valid_json_trace_class_is_read_and_invalid_one_rejected(void **state)
 {
 	static const char trace[] = "{'type': 'trace-class', 'namespace': 'n', 'name': 'the name', 'uid': 'u',"
 				    "'environment': {'a': 'text', 'b': -5, 'c': 18446744073709551615},"
@@ -84,7 +84,7 @@ static void json_trace_class_is_read_or_rejected_with_reason(void **state)
 	REFUSE(-ENOTSUP, "'extensions'/'x' + 'y'", "{'type': 'trace-class', 'extensions': {'x': {'y': null}}}");
 }
 
-static void json_clock_class_is_read_or_rejected_with_reason(void **state)
+static void valid_json_clock_class_is_read_and_invalid_one_rejected(void **state)
 {
 	static const char *const wrong[][2] = {
 		{ "'frequency': expected a whole number from 1 on, not 0", "'id': 'd', 'frequency': 0" },
@@ -136,7 +136,7 @@ static void json_clock_class_is_read_or_rejected_with_reason(void **state)
 	}
 }
 
-static void json_stream_class_is_read_or_rejected_with_reason(void **state)
+static void valid_json_stream_class_is_read_and_invalid_one_rejected(void **state)
 {
 	(void)state;
 	ACCEPT(CLOCK,
@@ -167,7 +167,7 @@ static void json_stream_class_is_read_or_rejected_with_reason(void **state)
 	       "{'type': 'data-stream-class', 'id': 18446744073709551616}");
 }
 
-static void json_event_class_is_read_or_rejected_with_reason(void **state)
+static void valid_json_event_class_is_read_and_invalid_one_rejected(void **state)
 {
 	static const struct {
 		const char *attributes;
@@ -284,7 +284,7 @@ static const char *const whole[] = {
 	NULL
 };
 
-static void complete_json_metadata_is_read_with_roles_by_use(void **state)
+static void role_of_a_json_alias_depends_on_its_use(void **state)
 {
 	const struct wmk_ctf_stream_class *stream;
 	const struct wmk_type *option;
@@ -435,7 +435,7 @@ static void partial_metadata_with_errors_that_more_text_cannot_fix_is_rejected(v
 			       "meta:1:1: expected a record separator (0x1e) before the first fragment"));
 }
 
-static void json_sequence_is_split_at_separators_or_rejected(void **state)
+static void json_sequence_is_split_at_record_separators(void **state)
 {
 	static const char fine[] = "\x1e\x1e \n" PLAIN "\x1e\n\x1e";
 	char deep[2000] = "{'x': ";
@@ -464,16 +464,16 @@ static void json_sequence_is_split_at_separators_or_rejected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(json_preamble_is_read_or_rejected_with_reason, drop),
-		cmocka_unit_test_teardown(json_trace_class_is_read_or_rejected_with_reason, drop),
-		cmocka_unit_test_teardown(json_clock_class_is_read_or_rejected_with_reason, drop),
-		cmocka_unit_test_teardown(json_stream_class_is_read_or_rejected_with_reason, drop),
-		cmocka_unit_test_teardown(json_event_class_is_read_or_rejected_with_reason, drop),
-		cmocka_unit_test_teardown(complete_json_metadata_is_read_with_roles_by_use, drop),
+		cmocka_unit_test_teardown(valid_json_preamble_is_read_and_invalid_one_rejected, drop),
+		cmocka_unit_test_teardown(valid_json_trace_class_is_read_and_invalid_one_rejected, drop),
+		cmocka_unit_test_teardown(valid_json_clock_class_is_read_and_invalid_one_rejected, drop),
+		cmocka_unit_test_teardown(valid_json_stream_class_is_read_and_invalid_one_rejected, drop),
+		cmocka_unit_test_teardown(valid_json_event_class_is_read_and_invalid_one_rejected, drop),
+		cmocka_unit_test_teardown(role_of_a_json_alias_depends_on_its_use, drop),
 		cmocka_unit_test_teardown(cut_json_metadata_keeps_complete_fragments, drop),
 		cmocka_unit_test_teardown(wrong_byte_anywhere_in_json_metadata_does_not_crash, drop),
 		cmocka_unit_test_teardown(partial_metadata_with_errors_that_more_text_cannot_fix_is_rejected, drop),
-		cmocka_unit_test_teardown(json_sequence_is_split_at_separators_or_rejected, drop),
+		cmocka_unit_test_teardown(json_sequence_is_split_at_record_separators, drop),
 		cmocka_unit_test_teardown(json_errors_name_line_fragment_and_path, drop),
 	};
 

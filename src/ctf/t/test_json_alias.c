@@ -7,7 +7,7 @@
 #define HEADER(members) "{'type': 'trace-class', 'packet-header-field-class': " STRUCT(members) "}"
 #define ROLE(name) "{'type': 'variable-length-unsigned-integer', 'roles': [" name "]}"
 
-static void alias_declared_before_its_use_is_resolved_others_are_rejected(void **state)
+static void json_alias_is_resolved_only_if_declared_before_its_use(void **state)
 {
 	(void)state;
 	ACCEPT(ALIAS("u8", U8), ALIAS("uint8", "'u8'"), ALIAS("pair", STRUCT(MEMBER("a", "'uint8'") "," MEMBER("b",
@@ -99,7 +99,7 @@ static void nested_aliases_do_not_multiply_their_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(alias_declared_before_its_use_is_resolved_others_are_rejected, drop),
+		cmocka_unit_test_teardown(json_alias_is_resolved_only_if_declared_before_its_use, drop),
 		cmocka_unit_test_teardown(classes_nested_deeper_than_the_limit_are_rejected, drop),
 		cmocka_unit_test_teardown(nested_aliases_do_not_multiply_their_memory, drop),
 	};

@@ -212,7 +212,7 @@ static void variants_decode_the_option_of_the_selectors_range(void **state)
 	one(members, BYTES(2, 'x', 0), "{ n=2 v<{ #2=\"x\" } } ");
 }
 
-static void locations_in_and_out_of_a_structure_lead_to_lengths(void **state)
+static void length_field_locations_are_resolved_across_structures(void **state)
 {
 	const char *members = MEMBER("n", U8) "," MEMBER(
 		"s",
@@ -410,7 +410,7 @@ static void id_and_time(const char *more, bool is_planned, const uint8_t *bytes,
 }
 
 /* Decode by one load (if eight bytes follow), by a plan, by a walk. */
-static void several_roles_of_a_field_apply(void **state)
+static void field_with_id_and_time_roles_gives_both_values(void **state)
 {
 	static const uint8_t bytes[12] = { 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81, 3, 0x81 };
 
@@ -507,10 +507,11 @@ int main(void)
 		cmocka_unit_test(leb128_numbers_are_decoded), cmocka_unit_test(texts_of_each_encoding_are_decoded),
 		cmocka_unit_test(optional_field_is_decoded_only_if_its_selector_matches),
 		cmocka_unit_test(variants_decode_the_option_of_the_selectors_range),
-		cmocka_unit_test(locations_in_and_out_of_a_structure_lead_to_lengths),
+		cmocka_unit_test(length_field_locations_are_resolved_across_structures),
 		cmocka_unit_test(paths_through_enclosing_fields_are_resolved),
 		cmocka_unit_test(paths_through_preceding_fields_are_resolved),
-		cmocka_unit_test(bit_and_byte_orders_are_decoded), cmocka_unit_test(several_roles_of_a_field_apply),
+		cmocka_unit_test(bit_and_byte_orders_are_decoded),
+		cmocka_unit_test(field_with_id_and_time_roles_gives_both_values),
 		cmocka_unit_test(wide_integers_are_decoded), cmocka_unit_test(wide_reals_give_the_nearest_double),
 	};
 

@@ -189,7 +189,7 @@ static void bit_maps_become_flags_limited_to_their_length(void **state)
 
 /* ── texts, blobs, arrays ────────────────────────────────────────────────────────────────────────────── */
 
-static void text_classes_become_types_or_are_rejected(void **state)
+static void text_classes_become_types_of_their_encoding(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "'encoding': expected 'utf-8', 'utf-16le', 'utf-16be', 'utf-32le' or 'utf-32be', not "
@@ -282,7 +282,7 @@ static void structures_and_arrays_take_the_alignment_of_their_contents(void **st
 
 /* ── selectors ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void optional_class_becomes_a_type_with_ranges_or_is_rejected(void **state)
+static void optional_class_becomes_a_type_with_selector_ranges(void **state)
 {
 	static const struct wrong wrong[] = {
 		{ -EPROTO, "missing property 'field-class'", "{'type': 'optional', " SELECTOR "}" },
@@ -451,7 +451,7 @@ static void roles_apply_only_in_scopes_that_allow_them(void **state)
 }
 
 /* Several roles: those that are valid in the scope are kept, and the conditions of each are checked. */
-static void of_several_roles_those_valid_in_the_scope_are_kept(void **state)
+static void field_keeps_only_the_roles_that_are_valid_in_its_scope(void **state)
 {
 	(void)state;
 	ACCEPT(CLOCK, CONTEXT("'default-clock-class-id': 'c', ",
@@ -477,7 +477,7 @@ static void of_several_roles_those_valid_in_the_scope_are_kept(void **state)
 	       CONTEXT("", ROLE("'packet-end-default-clock-timestamp', 'packet-sequence-number'")));
 }
 
-static void roles_of_the_packet_header_are_checked_for_place_and_size(void **state)
+static void packet_header_role_with_wrong_place_or_size_is_rejected(void **state)
 {
 	static const char magic[] = HEADER(MEMBER("m", U("'length': 32, 'roles': ['packet-magic-number']")));
 
@@ -507,14 +507,14 @@ int main(void)
 		cmocka_unit_test_teardown(variable_length_integers_become_types_of_variable_width, drop),
 		cmocka_unit_test_teardown(mappings_become_labels_limited_to_possible_values, drop),
 		cmocka_unit_test_teardown(bit_maps_become_flags_limited_to_their_length, drop),
-		cmocka_unit_test_teardown(text_classes_become_types_or_are_rejected, drop),
+		cmocka_unit_test_teardown(text_classes_become_types_of_their_encoding, drop),
 		cmocka_unit_test_teardown(structures_and_arrays_take_the_alignment_of_their_contents, drop),
-		cmocka_unit_test_teardown(optional_class_becomes_a_type_with_ranges_or_is_rejected, drop),
+		cmocka_unit_test_teardown(optional_class_becomes_a_type_with_selector_ranges, drop),
 		cmocka_unit_test_teardown(variant_options_become_sorted_ranges_and_overlaps_are_rejected, drop),
 		cmocka_unit_test_teardown(location_becomes_a_reference_with_scope_and_names, drop),
 		cmocka_unit_test_teardown(roles_apply_only_in_scopes_that_allow_them, drop),
-		cmocka_unit_test_teardown(of_several_roles_those_valid_in_the_scope_are_kept, drop),
-		cmocka_unit_test_teardown(roles_of_the_packet_header_are_checked_for_place_and_size, drop),
+		cmocka_unit_test_teardown(field_keeps_only_the_roles_that_are_valid_in_its_scope, drop),
+		cmocka_unit_test_teardown(packet_header_role_with_wrong_place_or_size_is_rejected, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

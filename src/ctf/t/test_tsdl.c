@@ -156,7 +156,7 @@ static void enumeration_labels_get_explicit_or_following_values(void **state)
 	wmk_ctf_class_free(class);
 }
 
-static void lengths_and_selectors_become_references(void **state)
+static void tsdl_lengths_and_selectors_become_field_references(void **state)
 {
 	const struct wmk_type *payload, *type;
 	struct wmk_ctf_class *class = parse_fields(
@@ -185,7 +185,7 @@ static void lengths_and_selectors_become_references(void **state)
 
 /* ── blocks ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void blocks_of_each_kind_are_parsed(void **state)
+static void tsdl_blocks_of_each_kind_are_parsed(void **state)
 {
 	struct wmk_ctf_class *class = parse(
 		"/* CTF 1.8 */ // a line\n"
@@ -230,7 +230,7 @@ static void blocks_of_each_kind_are_parsed(void **state)
 }
 
 /* Entries without a meaning become attributes of CTF 2. */
-static void unknown_entries_become_attributes(void **state)
+static void unknown_tsdl_entries_become_ctf_2_attributes(void **state)
 {
 	struct wmk_ctf_class *class =
 		parse("trace { major = 1; minor = 8; byte_order = le; colour = \"r\\\"ed\"; of.it = "
@@ -354,7 +354,7 @@ static void tsdl_errors_name_line_and_column(void **state)
 }
 
 /* Endless nesting of types must not exhaust the stack or the memory. */
-static void endless_nesting_is_rejected(void **state)
+static void endless_nesting_of_tsdl_types_is_rejected(void **state)
 {
 	char *text = malloc(1000000);
 	size_t len;
@@ -373,7 +373,7 @@ static void endless_nesting_is_rejected(void **state)
 }
 
 /* Likewise entries and callsites, which are all kept. */
-static void too_many_entries_are_rejected(void **state)
+static void tsdl_with_too_many_entries_is_rejected(void **state)
 {
 	const size_t size = 20 << 20;
 	char *text = malloc(size);
@@ -412,7 +412,7 @@ static size_t pack(uint8_t *out, const char *text, size_t len, bool is_swapped, 
 	return 37 + len + pad;
 }
 
-static void packets_give_their_text_or_an_error(void **state)
+static void text_of_metadata_packets_is_joined_and_damage_reported(void **state)
 {
 	static const char text[] = TRACE "stream { id = 0; };";
 	uint8_t bytes[1024];
@@ -483,7 +483,7 @@ static void many_streams(const char *types, unsigned n_clocks, const char *name,
 	free(text);
 }
 
-static void clock_search_of_many_streams_is_limited(void **state)
+static void metadata_with_too_many_header_members_is_rejected(void **state)
 {
 	enum { LONG = 4000, MEMBERS = 9000 };
 	char *name = malloc(LONG + 1), *types = malloc(LONG + 40 * MEMBERS), *p = types;
@@ -509,13 +509,15 @@ int main(void)
 		cmocka_unit_test(byte_order_applies_before_the_trace_block),
 		cmocka_unit_test(c_type_names_are_resolved),
 		cmocka_unit_test(enumeration_labels_get_explicit_or_following_values),
-		cmocka_unit_test(lengths_and_selectors_become_references),
-		cmocka_unit_test(blocks_of_each_kind_are_parsed),
-		cmocka_unit_test(unknown_entries_become_attributes), cmocka_unit_test(too_many_entries_are_rejected),
+		cmocka_unit_test(tsdl_lengths_and_selectors_become_field_references),
+		cmocka_unit_test(tsdl_blocks_of_each_kind_are_parsed),
+		cmocka_unit_test(unknown_tsdl_entries_become_ctf_2_attributes),
+		cmocka_unit_test(tsdl_with_too_many_entries_is_rejected),
 		cmocka_unit_test(cut_metadata_keeps_complete_declarations),
 		cmocka_unit_test(tsdl_errors_name_line_and_column),
-		cmocka_unit_test(endless_nesting_is_rejected), cmocka_unit_test(packets_give_their_text_or_an_error),
-		cmocka_unit_test(clock_search_of_many_streams_is_limited),
+		cmocka_unit_test(endless_nesting_of_tsdl_types_is_rejected),
+		cmocka_unit_test(text_of_metadata_packets_is_joined_and_damage_reported),
+		cmocka_unit_test(metadata_with_too_many_header_members_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static uint64_t some_value(uint64_t *seed)
 }
 
 /* Random ranges in any order, also overlapping and reversed ones. */
-static void index_selects_as_a_linear_search(void **state)
+static void variant_index_selects_the_same_option_as_linear_search(void **state)
 {
 	uint64_t seed = 88172645463325252u;
 
@@ -84,7 +84,7 @@ static void index_selects_as_a_linear_search(void **state)
 }
 
 /* Likewise from metadata: labels of a variant's options, several of which may have the same name. */
-static void variant_labels_select_as_a_linear_search(void **state)
+static void variant_labels_select_the_same_option_as_linear_search(void **state)
 {
 	enum { N = 40 };
 	static const char *const names[] = { "a", "b", "c" };
@@ -130,7 +130,7 @@ static void variant_labels_select_as_a_linear_search(void **state)
 }
 
 /* A million choices, a million times. */
-static void many_choices_are_selected_quickly(void **state)
+static void option_among_a_million_is_selected_quickly(void **state)
 {
 	const uint32_t n = 1u << 20;
 	struct wmk_ctf_choice *choices = calloc(1, wmk_ctf_choices_size(n));
@@ -260,9 +260,9 @@ static void many_labels_are_found_quickly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(index_selects_as_a_linear_search),
-		cmocka_unit_test(variant_labels_select_as_a_linear_search),
-		cmocka_unit_test(many_choices_are_selected_quickly),
+		cmocka_unit_test(variant_index_selects_the_same_option_as_linear_search),
+		cmocka_unit_test(variant_labels_select_the_same_option_as_linear_search),
+		cmocka_unit_test(option_among_a_million_is_selected_quickly),
 		cmocka_unit_test(label_index_finds_the_first_match), cmocka_unit_test(many_labels_are_found_quickly),
 	};
 

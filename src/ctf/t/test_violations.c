@@ -28,7 +28,7 @@ static struct wmk_ctf_class *parse(const char *text)
 }
 
 /* Each accepted violation gives one warning with a count. */
-static void violations_are_read_and_counted(void **state)
+static void accepted_metadata_violations_are_reported_with_a_count(void **state)
 {
 	static const struct {
 		const char *text, *words;
@@ -96,7 +96,7 @@ static void violations_are_read_and_counted(void **state)
 }
 
 /* The memory of warnings is bounded for any number of kinds. */
-static void violations_of_many_kinds_are_counted_together(void **state)
+static void metadata_warnings_beyond_the_limit_share_one_count(void **state)
 {
 	char text[8192] = TRACE;
 	struct wmk_ctf_class *class;
@@ -115,7 +115,7 @@ static void violations_of_many_kinds_are_counted_together(void **state)
 }
 
 /* Times in a trace without a clock are nanoseconds. Other traces get no clock. */
-static void times_without_a_clock_get_one_of_1_ghz(void **state)
+static void times_of_a_trace_without_clock_are_nanoseconds(void **state)
 {
 	static const struct {
 		const char *text;
@@ -143,7 +143,7 @@ static void times_without_a_clock_get_one_of_1_ghz(void **state)
 }
 
 /* A path that is cut begins with an ellipsis, and is cut at a character boundary. */
-static void long_paths_in_violations_are_cut_behind_an_ellipsis(void **state)
+static void long_paths_in_metadata_warnings_are_truncated(void **state)
 {
 	char path[256], text[WMK_CTF_SHORT];
 
@@ -167,10 +167,10 @@ static void long_paths_in_violations_are_cut_behind_an_ellipsis(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(violations_are_read_and_counted),
-		cmocka_unit_test(violations_of_many_kinds_are_counted_together),
-		cmocka_unit_test(times_without_a_clock_get_one_of_1_ghz),
-		cmocka_unit_test(long_paths_in_violations_are_cut_behind_an_ellipsis),
+		cmocka_unit_test(accepted_metadata_violations_are_reported_with_a_count),
+		cmocka_unit_test(metadata_warnings_beyond_the_limit_share_one_count),
+		cmocka_unit_test(times_of_a_trace_without_clock_are_nanoseconds),
+		cmocka_unit_test(long_paths_in_metadata_warnings_are_truncated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

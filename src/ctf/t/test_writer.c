@@ -83,7 +83,7 @@ static void index_entries_are_encoded_in_big_endian(void **state)
 }
 
 /* A type without a TSDL form: -EINVAL, and nothing of the declaration is appended. */
-static void types_without_tsdl_are_rejected_and_append_nothing(void **state)
+static void type_without_tsdl_form_is_rejected_and_appends_nothing(void **state)
 {
 	static const struct wmk_type narrow = { .kind = WMK_TYPE_INT, .width = 7 }, text = { .kind = WMK_TYPE_STRING };
 	const struct wmk_type bad[] = { narrow, { .kind = WMK_TYPE_INT, .width = 8, .base = 7 },
@@ -114,7 +114,7 @@ static void types_without_tsdl_are_rejected_and_append_nothing(void **state)
 }
 
 /* The name of a class without a provider is the name alone, in both versions; with a provider it is both. */
-static void class_without_provider_has_a_plain_name(void **state)
+static void event_class_without_provider_has_a_plain_name(void **state)
 {
 	const struct wmk_event_class plain = { .provider = "", .name = "sched_switch" },
 				     full = { .provider = "shop", .name = "order" };
@@ -174,8 +174,8 @@ int main(void)
 		cmocka_unit_test(packet_header_is_decoded_as_it_was_encoded),
 		cmocka_unit_test(packet_header_with_a_changed_byte_is_rejected),
 		cmocka_unit_test(index_entries_are_encoded_in_big_endian),
-		cmocka_unit_test(types_without_tsdl_are_rejected_and_append_nothing),
-		cmocka_unit_test(class_without_provider_has_a_plain_name),
+		cmocka_unit_test(type_without_tsdl_form_is_rejected_and_appends_nothing),
+		cmocka_unit_test(event_class_without_provider_has_a_plain_name),
 		cmocka_unit_test(clock_with_invalid_frequency_offset_or_name_is_rejected),
 		cmocka_unit_test(contexts_are_found_by_name_and_domain),
 	};

@@ -167,7 +167,7 @@ static void channel_and_event_functions_send_their_requests(void **state)
 }
 
 /* Options of an older caller, of a newer one, and no options. */
-static void options_of_other_versions_are_accepted_unless_unknown_ones_are_set(void **state)
+static void options_unknown_to_the_library_are_rejected_only_if_set(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct {
@@ -320,7 +320,7 @@ static void result_holds_the_reply_after_the_connection_is_closed(void **state)
 	waymark_ctl_result_free(result);
 }
 
-static void kernel_reply_becomes_events_missing_features_and_clock(void **state)
+static void kernel_list_reply_is_converted_to_events_and_features(void **state)
 {
 	struct fake_rig *rig = *state;
 	struct wmk_ctl_field field = { "prev_tid", "s32", "" };
@@ -465,9 +465,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RIG(session_functions_send_their_requests),
 		WITH_RIG(channel_and_event_functions_send_their_requests),
-		WITH_RIG(options_of_other_versions_are_accepted_unless_unknown_ones_are_set),
+		WITH_RIG(options_unknown_to_the_library_are_rejected_only_if_set),
 		WITH_RIG(result_holds_the_reply_after_the_connection_is_closed),
-		WITH_RIG(kernel_reply_becomes_events_missing_features_and_clock),
+		WITH_RIG(kernel_list_reply_is_converted_to_events_and_features),
 		WITH_RIG(list_longer_than_a_frame_is_received_completely),
 		WITH_RIG(connections_to_relays_are_in_the_list_of_sessions),
 		WITH_RIG(version_is_returned_until_shutdown_closes_the_connection),

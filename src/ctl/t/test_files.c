@@ -320,7 +320,7 @@ static void name_and_output_are_overridden_only_for_a_single_loaded_session(void
 	assert_int_equal(waymark_ctl_load(rig->ctl, &options, NULL), -EINVAL);
 }
 
-static void existing_session_is_replaced_only_if_its_name_is_the_obstacle(void **state)
+static void forced_load_replaces_a_session_only_on_name_conflict(void **state)
 {
 	static const char *const asked[] = { "create {\"name\": \"two\",HOME}", NULL };
 	char tried[80], gone[80];
@@ -465,7 +465,7 @@ int main(void)
 		WITH_RIG(save_does_not_follow_links_or_write_elsewhere),
 		WITH_RIG(load_sends_the_requests_that_restore_saved_sessions),
 		WITH_RIG(name_and_output_are_overridden_only_for_a_single_loaded_session),
-		WITH_RIG(existing_session_is_replaced_only_if_its_name_is_the_obstacle),
+		WITH_RIG(forced_load_replaces_a_session_only_on_name_conflict),
 		WITH_RIG(loaded_session_does_not_write_into_an_existing_trace),
 		WITH_RIG(session_is_destroyed_if_a_part_of_it_cannot_be_loaded),
 		WITH_RIG(invalid_saved_sessions_are_refused_with_reason),

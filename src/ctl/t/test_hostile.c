@@ -294,7 +294,7 @@ static void failed_connect_gives_no_handle_and_the_reason(void **state)
 	assert_int_equal(waymark_ctl_connect(&options, &ctl), -ECONNREFUSED);
 }
 
-static void socket_of_a_third_user_is_rejected_unless_root_names_it(void **state)
+static void socket_of_another_user_is_rejected_unless_given_by_root(void **state)
 {
 	struct waymark_ctl_connect_options options = { .size = sizeof(options), .start = WAYMARK_CTL_START_NEVER };
 	struct fake fake = { 0 };
@@ -324,7 +324,7 @@ int main(void)
 		WITH_RIG(late_reply_is_discarded_after_a_timeout),
 		WITH_RIG(client_beyond_the_limit_gets_the_reason_of_the_daemon),
 		WITH_RIG(failed_connect_gives_no_handle_and_the_reason),
-		cmocka_unit_test(socket_of_a_third_user_is_rejected_unless_root_names_it),
+		cmocka_unit_test(socket_of_another_user_is_rejected_unless_given_by_root),
 	};
 
 	unsetenv("WAYMARK_RUNDIR");

@@ -215,7 +215,7 @@ static void daemon_that_cannot_start_is_reported_with_reason(void **state)
 }
 
 /* If two are started at once, the failure of the second is not an error. */
-static void second_daemon_that_fails_to_start_is_no_error(void **state)
+static void failed_start_is_no_error_if_another_daemon_runs(void **state)
 {
 	struct waymark_ctl *ctl;
 
@@ -234,7 +234,7 @@ int main(void)
 		WITH_DIR(started_daemon_inherits_nothing_from_the_client),
 		WITH_DIR(daemon_named_by_environment_starts_without_reaping_children),
 		WITH_DIR(daemon_that_cannot_start_is_reported_with_reason),
-		WITH_DIR(second_daemon_that_fails_to_start_is_no_error),
+		WITH_DIR(failed_start_is_no_error_if_another_daemon_runs),
 	};
 	const char *how = getenv("FAKE_DAEMON");
 

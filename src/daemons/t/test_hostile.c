@@ -258,7 +258,7 @@ static void invalid_frame_ends_the_connection_and_changes_nothing(void **state)
 }
 
 /* Wrong descriptors, and descriptors with messages that have none. */
-static void test_wrong_descriptors_are_refused(void **state)
+static void request_with_invalid_descriptors_is_refused(void **state)
 {
 	struct wmk_consumerd_rings rings;
 	struct wmk_consumerd_in in = { 0 };
@@ -379,7 +379,7 @@ static int count_events(void *data, const struct wmk_consumerd_trace *trace, con
  * Rings can be handed over however large the filters of their events are: the descriptor is sent in one frame. Events
  * of the state dump are included.
  */
-static void rings_with_large_event_filters_are_handed_over(void **state)
+static void consumer_daemon_hands_over_rings_with_large_filters(void **state)
 {
 	enum { N = 64, WORDS = 4096 };
 	static uint64_t filter[WORDS];
@@ -422,10 +422,10 @@ int main(void)
 		cmocka_unit_test(other_user_is_rejected_whatever_the_socket_permissions),
 		cmocka_unit_test(invalid_body_is_an_error_and_connection_stays_open),
 		cmocka_unit_test(invalid_frame_ends_the_connection_and_changes_nothing),
-		cmocka_unit_test(test_wrong_descriptors_are_refused),
+		cmocka_unit_test(request_with_invalid_descriptors_is_refused),
 		cmocka_unit_test(floods_of_requests_and_connections_lose_no_record),
 		cmocka_unit_test(second_consumer_daemon_and_unsafe_rundir_are_refused),
-		cmocka_unit_test(rings_with_large_event_filters_are_handed_over),
+		cmocka_unit_test(consumer_daemon_hands_over_rings_with_large_filters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, rig_link_teardown);

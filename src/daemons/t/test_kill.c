@@ -204,7 +204,7 @@ static void test_killed_consumer_daemon_keeps_large_packets(void **unused)
  * A clear is complete, or repeated, whenever the consumer daemon is killed: later records are in the trace, and earlier
  * ones are not.
  */
-static void test_clear_is_complete_after_a_kill(void **unused)
+static void clear_is_completed_after_consumer_daemon_is_killed(void **unused)
 {
 	const struct rig_shape shape = { .subbuf = 4096, .n_subbufs = 8, .block_us = -1 };
 	struct rig_link r;
@@ -298,7 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed_consumer_daemon_keeps_small_packets),
 		cmocka_unit_test(test_killed_consumer_daemon_keeps_large_packets),
-		cmocka_unit_test(test_clear_is_complete_after_a_kill),
+		cmocka_unit_test(clear_is_completed_after_consumer_daemon_is_killed),
 		cmocka_unit_test(restarted_session_daemons_find_all_rings_and_lose_no_record),
 	};
 

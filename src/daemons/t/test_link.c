@@ -92,7 +92,7 @@ static void test_clear_request_removes_records(void **state)
 }
 
 /* Each wrong request fails with its error and a message; existing traces are not affected. */
-static void test_wrong_requests_are_refused(void **state)
+static void invalid_requests_to_consumer_daemon_fail_with_a_message(void **state)
 {
 	struct wmk_consumerd_trace trace;
 	struct wmk_consumerd_rings rings;
@@ -399,7 +399,7 @@ static void link_ends_permanently_when_second_session_daemon_takes_over(void **s
 }
 
 /* Without traces and connections it exits. With a trace it stays, and writes everything when it is terminated. */
-static void consumer_daemon_exits_without_trace_and_writes_all_when_terminated(void **state)
+static void consumer_daemon_exits_when_idle_and_writes_all_at_its_end(void **state)
 {
 	struct rig_link r;
 	pid_t pid;
@@ -424,7 +424,7 @@ static void consumer_daemon_exits_without_trace_and_writes_all_when_terminated(v
 }
 
 /* The program is missing for so long that the link retries less often; when it is back, recording continues. */
-static void recording_continues_when_long_missing_program_is_back(void **state)
+static void recording_continues_after_consumer_program_is_restored(void **state)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	const char *program = getenv("WAYMARK_CONSUMERD");
@@ -522,7 +522,7 @@ static void *fill_rings(void *arg)
 	return (void *)(uintptr_t)rig_record(arg, 0, 0, 20000);
 }
 
-static void blocking_writers_wait_as_long_as_consumer_daemon_scans(void **state)
+static void blocking_writers_wait_until_consumer_daemon_ends_its_scan(void **state)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -582,15 +582,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_before_and_after_a_stop_are_counted_and_written),
-		cmocka_unit_test(test_clear_request_removes_records), cmocka_unit_test(test_wrong_requests_are_refused),
+		cmocka_unit_test(test_clear_request_removes_records),
+		cmocka_unit_test(invalid_requests_to_consumer_daemon_fail_with_a_message),
 		cmocka_unit_test(requests_to_stopped_consumer_daemon_fail_at_their_deadlines),
 		cmocka_unit_test(test_sessions_are_served_in_parallel),
 		cmocka_unit_test(rings_of_crashed_session_daemon_are_adopted_by_the_next),
 		cmocka_unit_test(link_ends_permanently_when_second_session_daemon_takes_over),
-		cmocka_unit_test(consumer_daemon_exits_without_trace_and_writes_all_when_terminated),
+		cmocka_unit_test(consumer_daemon_exits_when_idle_and_writes_all_at_its_end),
 		cmocka_unit_test(opening_link_without_working_consumer_program_fails_in_time),
-		cmocka_unit_test(recording_continues_when_long_missing_program_is_back),
-		cmocka_unit_test(blocking_writers_wait_as_long_as_consumer_daemon_scans),
+		cmocka_unit_test(recording_continues_after_consumer_program_is_restored),
+		cmocka_unit_test(blocking_writers_wait_until_consumer_daemon_ends_its_scan),
 		cmocka_unit_test(stream_that_cannot_be_resumed_is_reported_and_others_resume),
 	};
 

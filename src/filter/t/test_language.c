@@ -88,7 +88,7 @@ static void refuse(const char *text, const char *words)
 
 #define SAME(expression) expect(#expression, (expression) != 0)
 
-static void operators_give_the_results_of_c(void **state)
+static void filter_operators_give_the_results_of_c(void **state)
 {
 	static const int64_t numbers[] = { 0, 1, -1, 2, 3, 7, -8, 100, INT32_MAX, INT32_MIN };
 
@@ -147,7 +147,7 @@ static void operators_give_the_results_of_c(void **state)
 
 #pragma GCC diagnostic pop
 
-static void integers_compare_by_value(void **state)
+static void filter_compares_signed_and_unsigned_integers_by_value(void **state)
 {
 	(void)state;
 	rig.s = -1;
@@ -193,7 +193,7 @@ static void integers_compare_by_value(void **state)
 	expect("!(d < 1) && !(1 < d) && !(d >= 1) && !(1 >= d)", true);
 }
 
-static void text_patterns_match(void **state)
+static void filter_patterns_with_wildcards_match_texts(void **state)
 {
 	static const struct {
 		const char *name, *pattern;
@@ -265,7 +265,7 @@ static void text_patterns_match(void **state)
 	expect("$event == $event", true);
 }
 
-static void enumerations_compare_with_labels(void **state)
+static void filter_compares_enumerations_with_their_labels(void **state)
 {
 	(void)state;
 	rig.state = 1;
@@ -287,7 +287,7 @@ static void enumerations_compare_with_labels(void **state)
 	assert_int_equal(run("state != \"RUNING\"", WMK_FILTER_LAX), 1);
 }
 
-static void absent_values_are_false_in_conditions(void **state)
+static void filter_condition_on_an_absent_value_is_false(void **state)
 {
 	(void)state;
 	rig.s = 1;
@@ -340,7 +340,7 @@ static void absent_values_are_false_in_conditions(void **state)
 	assert_int_equal(run("nothing == 1", WMK_FILTER_TYPES), 0);
 }
 
-static void names_are_resolved(void **state)
+static void filter_resolves_nested_context_and_keyword_field_names(void **state)
 {
 	(void)state;
 	rig.t = 3;
@@ -353,7 +353,7 @@ static void names_are_resolved(void **state)
 	refuse("box", "the operand is a structure");
 }
 
-static void errors_name_their_column(void **state)
+static void filter_syntax_errors_report_their_column(void **state)
 {
 	static const struct {
 		const char *text, *words;
@@ -490,7 +490,7 @@ static void filters_beyond_each_limit_are_refused(void **state)
 }
 
 /* One of several expressions that selects the record is enough. */
-static void one_of_several_expressions_selects(void **state)
+static void record_is_selected_if_one_of_several_filters_matches(void **state)
 {
 	static const char *const texts[] = { "s == 1", "list[2] == 1", "t == 2" };
 	struct wmk_filter_expr *exprs[3];
@@ -521,11 +521,15 @@ static void one_of_several_expressions_selects(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(operators_give_the_results_of_c), cmocka_unit_test(integers_compare_by_value),
-		cmocka_unit_test(text_patterns_match), cmocka_unit_test(enumerations_compare_with_labels),
-		cmocka_unit_test(absent_values_are_false_in_conditions), cmocka_unit_test(names_are_resolved),
-		cmocka_unit_test(errors_name_their_column), cmocka_unit_test(filters_beyond_each_limit_are_refused),
-		cmocka_unit_test(one_of_several_expressions_selects),
+		cmocka_unit_test(filter_operators_give_the_results_of_c),
+		cmocka_unit_test(filter_compares_signed_and_unsigned_integers_by_value),
+		cmocka_unit_test(filter_patterns_with_wildcards_match_texts),
+		cmocka_unit_test(filter_compares_enumerations_with_their_labels),
+		cmocka_unit_test(filter_condition_on_an_absent_value_is_false),
+		cmocka_unit_test(filter_resolves_nested_context_and_keyword_field_names),
+		cmocka_unit_test(filter_syntax_errors_report_their_column),
+		cmocka_unit_test(filters_beyond_each_limit_are_refused),
+		cmocka_unit_test(record_is_selected_if_one_of_several_filters_matches),
 	};
 
 	rig.name = rig.other = "";

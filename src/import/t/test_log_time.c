@@ -50,7 +50,7 @@ static void days_since_1970_match_gmtime_and_invalid_dates_are_rejected(void **s
 	((struct wmk_import_timestamp){ .since = WMK_IMPORT_DATE, .month = (m), .day = (d), .is_local = true })
 #define DAY(y, m, d) (wmk_import_days(y, m, d) * 86400)
 
-static void missing_year_is_taken_from_the_file_time_or_the_option(void **state)
+static void missing_year_is_derived_from_file_time_unless_given(void **state)
 {
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
 
@@ -71,7 +71,7 @@ static void missing_year_is_taken_from_the_file_time_or_the_option(void **state)
 	assert_int_equal(at(&when, DATE(2, 29)), -1);
 }
 
-static void missing_day_is_taken_from_the_file_time_or_the_origin(void **state)
+static void missing_day_is_derived_from_file_time_or_given_origin(void **state)
 {
 #define TIME(h) ((struct wmk_import_timestamp){ .since = WMK_IMPORT_DAY, .seconds = (h) * 3600, .is_local = true })
 	struct wmk_import_log_time when = begin((struct wmk_import_options){ .year = 0 });
@@ -126,7 +126,7 @@ static void local_time_follows_daylight_saving(void **state)
 	tzset();
 }
 
-static void full_window_returns_records_in_order_of_time(void **state)
+static void import_window_returns_records_in_time_order(void **state)
 {
 	static struct wmk_import_window window;
 	uint64_t dice = 1;
@@ -162,11 +162,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(days_since_1970_match_gmtime_and_invalid_dates_are_rejected),
-		cmocka_unit_test(missing_year_is_taken_from_the_file_time_or_the_option),
-		cmocka_unit_test(missing_day_is_taken_from_the_file_time_or_the_origin),
+		cmocka_unit_test(missing_year_is_derived_from_file_time_unless_given),
+		cmocka_unit_test(missing_day_is_derived_from_file_time_or_given_origin),
 		cmocka_unit_test(missing_origin_is_assumed_as_1970_unless_given),
 		cmocka_unit_test(local_time_follows_daylight_saving),
-		cmocka_unit_test(full_window_returns_records_in_order_of_time),
+		cmocka_unit_test(import_window_returns_records_in_time_order),
 	};
 
 	setenv("TZ", "UTC", 1);

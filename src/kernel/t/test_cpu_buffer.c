@@ -187,19 +187,19 @@ static void run_mode(enum wmk_kcpu_mode mode)
 			run_small(mode, overwrite, pages_kb[i]);
 }
 
-static void each_record_is_read_or_counted_in_map_mode(void **state)
+static void each_kernel_record_is_read_or_counted_as_lost_in_map_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_MAP);
 }
 
-static void each_record_is_read_or_counted_in_splice_mode(void **state)
+static void each_kernel_record_is_read_or_counted_as_lost_in_splice_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_SPLICE);
 }
 
-static void each_record_is_read_or_counted_in_read_mode(void **state)
+static void each_kernel_record_is_read_or_counted_as_lost_in_read_mode(void **state)
 {
 	(void)state;
 	run_mode(WMK_KCPU_READ);
@@ -470,7 +470,7 @@ static void partial_page_is_returned_only_with_flush(void **state)
 }
 
 /* A waiting reader is woken when the configured part of the buffer is full, not before, and not after it was read. */
-static void reader_wakes_only_when_the_configured_part_is_full(void **state)
+static void reader_is_woken_only_when_buffer_is_filled_to_the_threshold(void **state)
 {
 	const uint64_t few = 10, many = 60 * 8;
 	struct lane lanes[WRITERS_MAX];
@@ -512,10 +512,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buffer_opens_once_in_each_mode_and_is_busy_for_a_second_reader),
 		cmocka_unit_test(partial_page_is_returned_only_with_flush),
-		cmocka_unit_test(reader_wakes_only_when_the_configured_part_is_full),
-		cmocka_unit_test(each_record_is_read_or_counted_in_map_mode),
-		cmocka_unit_test(each_record_is_read_or_counted_in_splice_mode),
-		cmocka_unit_test(each_record_is_read_or_counted_in_read_mode),
+		cmocka_unit_test(reader_is_woken_only_when_buffer_is_filled_to_the_threshold),
+		cmocka_unit_test(each_kernel_record_is_read_or_counted_as_lost_in_map_mode),
+		cmocka_unit_test(each_kernel_record_is_read_or_counted_as_lost_in_splice_mode),
+		cmocka_unit_test(each_kernel_record_is_read_or_counted_as_lost_in_read_mode),
 		cmocka_unit_test(records_of_interrupts_among_system_calls_keep_order),
 		cmocka_unit_test(buffer_reopened_after_a_crash_loses_nothing),
 	};

@@ -292,7 +292,7 @@ static void resume_after_crash_at_any_point_loses_nothing(void **state)
  * Determines which part of the returned page is in the trace: none if the trace ends before the page, by any number of
  * records.
  */
-static void returned_page_is_located_by_position(void **state)
+static void position_in_trace_locates_the_unwritten_part_of_a_page(void **state)
 {
 	static const uint64_t behind[] = { 100,      101,      8388607,  8388608,  8388700,  16777215,
 					   16777216, 16777220, 16777315, 16777316, 50000000, 4294967300 };
@@ -310,7 +310,7 @@ static void returned_page_is_located_by_position(void **state)
 /*
  * System calls of the reader are recorded, too, and not wanted: each query makes more of them.
  */
-static void flush_ends_although_reading_makes_records(void **state)
+static void flush_ends_although_its_system_calls_are_recorded(void **state)
 {
 	static const char *const own[] = { "sys_enter_ioctl", "sys_enter_read", "sys_enter_splice",
 					   "sys_enter_pread64" };
@@ -492,8 +492,8 @@ int main(void)
 		cmocka_unit_test(records_are_read_once_and_in_order),
 		cmocka_unit_test(resume_on_partial_page_loses_nothing),
 		cmocka_unit_test(resume_after_crash_at_any_point_loses_nothing),
-		cmocka_unit_test(returned_page_is_located_by_position),
-		cmocka_unit_test(flush_ends_although_reading_makes_records),
+		cmocka_unit_test(position_in_trace_locates_the_unwritten_part_of_a_page),
+		cmocka_unit_test(flush_ends_although_its_system_calls_are_recorded),
 		cmocka_unit_test(lost_records_are_counted_when_buffer_is_full),
 		cmocka_unit_test(overwritten_records_are_counted_in_first_packet),
 		cmocka_unit_test(counts_restart_after_clear),

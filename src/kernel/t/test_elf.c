@@ -81,7 +81,7 @@ static int open_bytes(const void *bytes, size_t size, struct wmk_elf **elf)
 	return err;
 }
 
-static void functions_are_found_by_name_or_refused_with_advice(void **state)
+static void function_that_cannot_be_probed_is_refused_with_advice(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_place place;
@@ -141,7 +141,7 @@ static int first(void *data, const struct wmk_elf_sdt *note)
 }
 
 /* The notes claim a .stapsdt.base 16 bytes lower than the real one: all addresses must be shifted by 16 bytes. */
-static void sdt_addresses_follow_moved_base(void **state)
+static void sdt_addresses_are_shifted_with_the_base_section(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_sdt before, after;
@@ -227,7 +227,7 @@ static void program_is_found_in_search_path(void **state)
 }
 
 /* Opening a socket file fails with another error: the test detects that special files are opened. */
-static void special_file_is_not_opened(void **state)
+static void elf_reader_does_not_open_special_files(void **state)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -289,7 +289,7 @@ static void huge_string_tables_are_not_read(void **state)
 }
 
 /* Many look-ups of a missing symbol: the limit ends them. */
-static void look_ups_stop_at_limit(void **state)
+static void elf_symbol_look_ups_stop_at_their_limit(void **state)
 {
 	struct wmk_elf *elf = opened(program);
 	struct wmk_elf_place place;
@@ -305,7 +305,7 @@ static void look_ups_stop_at_limit(void **state)
 	wmk_elf_close(elf);
 }
 
-static void other_files_are_rejected_with_reason(void **state)
+static void files_that_are_not_elf_programs_are_rejected_with_reason(void **state)
 {
 	struct wmk_elf *elf;
 	size_t size;
@@ -346,7 +346,7 @@ static void look(const uint8_t *bytes, size_t size)
 	wmk_elf_close(elf);
 }
 
-static void damaged_files_do_not_crash(void **state)
+static void damaged_elf_files_do_not_crash_the_reader(void **state)
 {
 	size_t size;
 	uint8_t *bytes = read_file(program, &size);
@@ -376,16 +376,16 @@ static void damaged_files_do_not_crash(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_are_found_by_name_or_refused_with_advice),
+		cmocka_unit_test(function_that_cannot_be_probed_is_refused_with_advice),
 		cmocka_unit_test(stripped_program_is_reported),
 		cmocka_unit_test(sdt_probes_are_found_by_name),
-		cmocka_unit_test(sdt_addresses_follow_moved_base),
+		cmocka_unit_test(sdt_addresses_are_shifted_with_the_base_section),
 		cmocka_unit_test(program_is_found_in_search_path),
-		cmocka_unit_test(special_file_is_not_opened),
+		cmocka_unit_test(elf_reader_does_not_open_special_files),
 		cmocka_unit_test(huge_string_tables_are_not_read),
-		cmocka_unit_test(look_ups_stop_at_limit),
-		cmocka_unit_test(other_files_are_rejected_with_reason),
-		cmocka_unit_test(damaged_files_do_not_crash),
+		cmocka_unit_test(elf_symbol_look_ups_stop_at_their_limit),
+		cmocka_unit_test(files_that_are_not_elf_programs_are_rejected_with_reason),
+		cmocka_unit_test(damaged_elf_files_do_not_crash_the_reader),
 	};
 
 	if (argc < 4)

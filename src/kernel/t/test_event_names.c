@@ -51,7 +51,7 @@ static void event_names_become_those_of_lttng_modules(void **state)
 	assert_true(wmk_kname_event("syscalls", longest, name));
 }
 
-static void event_patterns_match_both_names(void **state)
+static void patterns_match_tracefs_names_and_lttng_names_of_events(void **state)
 {
 	static const char *const yes[] = { "softirq_entry",
 					   "irq_softirq_entry",
@@ -86,7 +86,7 @@ static void rule_is(const char *system, const char *kernel, const char *field, c
 	assert_int_equal(rule.add, add);
 }
 
-static void field_rules_give_names_and_conversions_of_lttng_modules(void **state)
+static void kernel_fields_are_renamed_and_converted_as_in_lttng_modules(void **state)
 {
 	(void)state;
 	rule_is("sched", "sched_switch", "prev_pid", "prev_tid", WMK_KHOW_PLAIN, 0);
@@ -142,8 +142,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(event_names_become_those_of_lttng_modules),
-		cmocka_unit_test(event_patterns_match_both_names),
-		cmocka_unit_test(field_rules_give_names_and_conversions_of_lttng_modules),
+		cmocka_unit_test(patterns_match_tracefs_names_and_lttng_names_of_events),
+		cmocka_unit_test(kernel_fields_are_renamed_and_converted_as_in_lttng_modules),
 		cmocka_unit_test(letters_of_block_requests_become_bits),
 	};
 

@@ -128,7 +128,7 @@ static const struct {
 	{ SWITCH, "0", NEVER, false },
 };
 
-static void expressions_are_split_between_kernel_text_and_program(void **state)
+static void filter_is_split_into_tracefs_filter_and_program(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -152,7 +152,7 @@ static void expressions_are_split_between_kernel_text_and_program(void **state)
 	}
 }
 
-static void condition_in_the_kernels_text_is_left_out_of_the_program(void **state)
+static void condition_in_the_tracefs_filter_is_omitted_from_the_program(void **state)
 {
 	struct wmk_filter_expr *expr =
 		parse("prev_tid == 1 && prev_comm == next_comm && next_tid == 2 && prev_tid % 2 == 1");
@@ -172,7 +172,7 @@ static void condition_in_the_kernels_text_is_left_out_of_the_program(void **stat
 }
 
 /* One of several filters suffices: the kernel gets the translatable part of each, the program all of each. */
-static void one_of_several_filters_suffices_in_text_and_program(void **state)
+static void record_passes_if_one_of_several_kernel_filters_matches(void **state)
 {
 	struct wmk_filter_expr *exprs[] = { parse("prev_tid == 1"), parse("next_tid == 2 && prev_comm == next_comm"),
 					    parse("prev_tid % 2 == 0") };
@@ -195,7 +195,7 @@ static void one_of_several_filters_suffices_in_text_and_program(void **state)
 		wmk_filter_expr_free(exprs[i]);
 }
 
-static void text_longer_than_the_kernels_page_moves_to_the_program(void **state)
+static void filter_longer_than_a_page_is_evaluated_by_the_program(void **state)
 {
 	char text[4096] = "prev_tid == 2147480000";
 	struct wmk_filter_expr *expr;
@@ -429,7 +429,7 @@ static void some_record(const struct rig *rig, struct rig_moment *moment)
 	rig_tame(rig, moment);
 }
 
-static void random_filters_split_in_two_agree_with_the_whole_program(void **state)
+static void split_filter_selects_the_same_records_as_the_whole_filter(void **state)
 {
 	const char *rounds = getenv("WMK_ROUNDS_PERCENT");
 	const unsigned n = 400u * (rounds && atoi(rounds) > 0 ? (unsigned)atoi(rounds) : 100);
@@ -483,13 +483,13 @@ static int done(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(expressions_are_split_between_kernel_text_and_program),
-		cmocka_unit_test(condition_in_the_kernels_text_is_left_out_of_the_program),
-		cmocka_unit_test(one_of_several_filters_suffices_in_text_and_program),
-		cmocka_unit_test(text_longer_than_the_kernels_page_moves_to_the_program),
+		cmocka_unit_test(filter_is_split_into_tracefs_filter_and_program),
+		cmocka_unit_test(condition_in_the_tracefs_filter_is_omitted_from_the_program),
+		cmocka_unit_test(record_passes_if_one_of_several_kernel_filters_matches),
+		cmocka_unit_test(filter_longer_than_a_page_is_evaluated_by_the_program),
 		cmocka_unit_test(unrecorded_contexts_are_refused_with_their_column),
 		cmocka_unit_test(programs_with_inputs_that_the_event_lacks_are_refused),
-		cmocka_unit_test(random_filters_split_in_two_agree_with_the_whole_program),
+		cmocka_unit_test(split_filter_selects_the_same_records_as_the_whole_filter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, done);

@@ -80,7 +80,7 @@ static void labels_are(const struct wmk_kformat *format, const char *name, bool 
 	assert_string_equal(text, wanted);
 }
 
-static void recorded_formats_become_fields_with_types_and_places(void **state)
+static void recorded_format_files_are_parsed_into_typed_fields(void **state)
 {
 	struct wmk_kformat *format = recorded("sched.sched_switch", "sched");
 
@@ -193,7 +193,7 @@ static void wrong_formats_are_refused_with_line_and_column(void **state)
 }
 
 /* Labels at the limits: 1024 of a field, names of 255 bytes. */
-static void labels_beyond_the_limits_of_a_field_are_cut(void **state)
+static void labels_of_a_field_are_limited_in_number_and_length(void **state)
 {
 	char *text = malloc(200000);
 	size_t len = (size_t)sprintf(text, HEAD "\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\nprint fmt: \"\", "
@@ -287,10 +287,10 @@ static void every_format_of_this_machine_is_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorded_formats_become_fields_with_types_and_places),
+		cmocka_unit_test(recorded_format_files_are_parsed_into_typed_fields),
 		cmocka_unit_test(formats_of_other_kernels_become_fields_of_their_layout),
 		cmocka_unit_test(wrong_formats_are_refused_with_line_and_column),
-		cmocka_unit_test(labels_beyond_the_limits_of_a_field_are_cut),
+		cmocka_unit_test(labels_of_a_field_are_limited_in_number_and_length),
 		cmocka_unit_test(cut_format_is_not_read_beyond_its_end),
 		cmocka_unit_test(every_format_of_this_machine_is_parsed),
 	};

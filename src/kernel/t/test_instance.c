@@ -54,7 +54,7 @@ static bool exists(const char *name)
 
 /* ── instances ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void instance_is_made_and_removed(void **state)
+static void tracefs_instance_is_created_and_removed(void **state)
 {
 	char name[WMK_KINSTANCE_NAME], *text;
 	uint64_t number;
@@ -91,7 +91,7 @@ static void instance_is_made_and_removed(void **state)
 }
 
 /* While a file of the instance is open, it cannot be removed; it stops recording. */
-static void used_instance_is_not_removed(void **state)
+static void tracefs_instance_in_use_is_not_removed(void **state)
 {
 	char name[WMK_KINSTANCE_NAME];
 	uint64_t number;
@@ -112,7 +112,7 @@ static void used_instance_is_not_removed(void **state)
 	assert_int_equal(wmk_kinstance_remove(tracefs, name), 0);
 }
 
-static void impossible_instances_are_rejected(void **state)
+static void tracefs_instance_with_invalid_options_is_rejected(void **state)
 {
 	struct wmk_kinstance_options options = { .clock = WMK_CLOCK_PLUGIN, .cpu_bytes = 65536, .subbuf_bytes = 65536 };
 	char name[WMK_KINSTANCE_NAME], longest[300];
@@ -143,7 +143,7 @@ static bool keep_one(void *data, const char *name)
 }
 
 /* Removes instances of this owner except one, and those of dead processes; keeps those of others. */
-static void sweep_removes_instances_of_owner_and_dead_processes(void **state)
+static void sweep_removes_tracefs_instances_of_owner_and_dead_processes(void **state)
 {
 	char kept[WMK_KINSTANCE_NAME], gone[WMK_KINSTANCE_NAME], dead[WMK_KINSTANCE_NAME], alive[WMK_KINSTANCE_NAME],
 		self[WMK_KINSTANCE_OWNER];
@@ -183,7 +183,7 @@ static void sweep_removes_instances_of_owner_and_dead_processes(void **state)
 		assert_int_equal(wmk_kinstance_remove(tracefs, names[i]), 0);
 }
 
-static void owner_name_of_a_process_is_constant(void **state)
+static void instance_owner_name_of_a_process_is_constant(void **state)
 {
 	char one[WMK_KINSTANCE_OWNER], two[WMK_KINSTANCE_OWNER];
 
@@ -253,7 +253,7 @@ static struct wmk_kcatalog *listed(const char *text, size_t len)
 	return catalog;
 }
 
-static void malformed_event_lists_are_read(void **state)
+static void malformed_lines_of_the_event_list_are_skipped(void **state)
 {
 	static const char list[] = "sched:sched_switch\n\n:\nno "
 				   "colon\n:name\nsystem:\nsyscalls:sys_enter_openat\nsyscalls:sys_exit_"
@@ -324,13 +324,13 @@ static int close_tracefs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(instance_is_made_and_removed),
-		cmocka_unit_test(used_instance_is_not_removed),
-		cmocka_unit_test(impossible_instances_are_rejected),
-		cmocka_unit_test(sweep_removes_instances_of_owner_and_dead_processes),
-		cmocka_unit_test(owner_name_of_a_process_is_constant),
+		cmocka_unit_test(tracefs_instance_is_created_and_removed),
+		cmocka_unit_test(tracefs_instance_in_use_is_not_removed),
+		cmocka_unit_test(tracefs_instance_with_invalid_options_is_rejected),
+		cmocka_unit_test(sweep_removes_tracefs_instances_of_owner_and_dead_processes),
+		cmocka_unit_test(instance_owner_name_of_a_process_is_constant),
 		cmocka_unit_test(wrong_tracefs_directories_are_rejected),
-		cmocka_unit_test(malformed_event_lists_are_read),
+		cmocka_unit_test(malformed_lines_of_the_event_list_are_skipped),
 		cmocka_unit_test(patterns_select_events_of_this_kernel),
 	};
 

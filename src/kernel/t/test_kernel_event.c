@@ -163,7 +163,7 @@ static void syscall_arguments_are_copied_in_the_width_of_their_type(void **state
 	wmk_kevent_free(event);
 }
 
-static void printed_labels_make_fields_enums_or_flags(void **state)
+static void fields_with_printed_labels_become_enumerations_or_flags(void **state)
 {
 	struct wmk_kevent *event = make("irq", "softirq_entry");
 	uint8_t record[12] = { 0 };
@@ -226,7 +226,7 @@ static void texts_outside_of_the_fixed_part_are_copied_within_the_record(void **
 	wmk_kevent_free(event);
 }
 
-static void fields_of_all_shapes_are_copied(void **state)
+static void kernel_fields_of_all_types_are_copied_into_the_record(void **state)
 {
 	struct wmk_kevent *event = make("new", "all_shapes");
 	uint8_t record[160] = { 0 };
@@ -328,7 +328,7 @@ static void event_formats_without_valid_name_and_fields_are_refused(void **state
 	wmk_kevent_free(NULL);
 }
 
-static void common_fields_are_read_from_the_first_bytes(void **state)
+static void common_fields_of_a_kernel_record_are_decoded(void **state)
 {
 	static const uint8_t record[8] = { 0x74, 0x01, 0x04, 0x02, 0xff, 0xff, 0xff, 0xff };
 	struct wmk_kcommon common;
@@ -346,12 +346,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sched_switch_is_copied_with_tids_and_shifted_priorities),
 		cmocka_unit_test(syscall_arguments_are_copied_in_the_width_of_their_type),
-		cmocka_unit_test(printed_labels_make_fields_enums_or_flags),
+		cmocka_unit_test(fields_with_printed_labels_become_enumerations_or_flags),
 		cmocka_unit_test(texts_outside_of_the_fixed_part_are_copied_within_the_record),
-		cmocka_unit_test(fields_of_all_shapes_are_copied),
+		cmocka_unit_test(kernel_fields_of_all_types_are_copied_into_the_record),
 		cmocka_unit_test(block_request_is_copied_with_flags_as_bits_and_its_tid),
 		cmocka_unit_test(event_formats_without_valid_name_and_fields_are_refused),
-		cmocka_unit_test(common_fields_are_read_from_the_first_bytes),
+		cmocka_unit_test(common_fields_of_a_kernel_record_are_decoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

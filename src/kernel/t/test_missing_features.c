@@ -98,7 +98,7 @@ static struct wmk_kmissing tried(const struct features_rig *rig)
 	return lacks;
 }
 
-static void complete_kernel_lacks_nothing(void **state)
+static void no_missing_feature_is_reported_on_a_complete_kernel(void **state)
 {
 	const struct features_rig *rig = *state;
 	const struct wmk_kmissing lacks = tried(rig);
@@ -118,7 +118,7 @@ static void complete_kernel_lacks_nothing(void **state)
 }
 
 /* Each missing file causes exactly one missing feature. */
-static void missing_file_is_one_missing_feature(void **state)
+static void each_missing_kernel_file_causes_one_missing_feature(void **state)
 {
 	static const struct {
 		const char *file, *says;
@@ -150,7 +150,7 @@ static void missing_file_is_one_missing_feature(void **state)
 }
 
 /* Without an instance, features that need one are not tested and not reported as missing. */
-static void features_without_instance_are_not_reported(void **state)
+static void instance_features_are_not_reported_without_an_instance(void **state)
 {
 	const struct features_rig *rig = *state;
 	struct wmk_kmissing lacks = { .err = { 0 } };
@@ -176,7 +176,7 @@ static void says(enum wmk_kfeature which, int err, const char *wanted)
 		fail_msg("the message is: %s", words);
 }
 
-static void each_cause_has_its_message(void **state)
+static void each_cause_of_a_missing_kernel_feature_has_its_message(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < WMK_KFEATURES; i++) {
@@ -194,7 +194,7 @@ static void each_cause_has_its_message(void **state)
 
 /* ── this machine ────────────────────────────────────────────────────────────────────────────────────── */
 
-static void features_of_this_kernel_match_its_files(void **state)
+static void missing_features_of_the_running_kernel_match_its_files(void **state)
 {
 	struct wmk_tracefs *tracefs;
 	struct wmk_kmissing lacks;
@@ -242,11 +242,11 @@ static void features_of_this_kernel_match_its_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(complete_kernel_lacks_nothing, make, unmake),
-		cmocka_unit_test_setup_teardown(missing_file_is_one_missing_feature, make, unmake),
-		cmocka_unit_test_setup_teardown(features_without_instance_are_not_reported, make, unmake),
-		cmocka_unit_test(each_cause_has_its_message),
-		cmocka_unit_test(features_of_this_kernel_match_its_files),
+		cmocka_unit_test_setup_teardown(no_missing_feature_is_reported_on_a_complete_kernel, make, unmake),
+		cmocka_unit_test_setup_teardown(each_missing_kernel_file_causes_one_missing_feature, make, unmake),
+		cmocka_unit_test_setup_teardown(instance_features_are_not_reported_without_an_instance, make, unmake),
+		cmocka_unit_test(each_cause_of_a_missing_kernel_feature_has_its_message),
+		cmocka_unit_test(missing_features_of_the_running_kernel_match_its_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

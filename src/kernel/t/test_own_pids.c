@@ -44,7 +44,7 @@ static void *thread(void *arg)
 }
 
 /* All threads of this process and of another one; a change of the list of processes is noticed. */
-static void threads_of_own_processes_are_recognized_after_a_refresh(void **state)
+static void threads_of_waymark_processes_are_recognized_after_refresh(void **state)
 {
 	struct wmk_kown *own = calloc(1, sizeof(*own));
 	struct thread t;
@@ -95,7 +95,7 @@ static void *short_thread(void *arg)
  * A thread that has ended when its records are read is recognized by both clocks, only during its lifetime. Also: a
  * thread that did not announce its end, and more threads than the table holds.
  */
-static void ended_thread_is_recognized_only_in_its_lifetime(void **state)
+static void ended_waymark_thread_is_recognized_only_in_its_lifetime(void **state)
 {
 	struct wmk_kown *own = calloc(1, sizeof(*own));
 	const struct wmk_kown_time before = wmk_kown_now();
@@ -136,7 +136,7 @@ static pid_t of_file(const char *path, const char *text, const char *comm)
 	return wmk_kown_of_file(path, comm);
 }
 
-static void pid_file_with_another_name_or_no_pid_is_ignored(void **state)
+static void pid_file_is_ignored_if_its_process_has_another_name(void **state)
 {
 	char path[] = "/tmp/test-own-XXXXXX", text[64], comm[32] = "";
 	const int fd = mkstemp(path);
@@ -158,7 +158,7 @@ static void pid_file_with_another_name_or_no_pid_is_ignored(void **state)
 	assert_int_equal(wmk_kown_of_file(path, comm), 0);
 }
 
-static void own_event_names_are_parsed_back_or_refused(void **state)
+static void generated_syscall_event_names_are_parsed_back(void **state)
 {
 	static const char *const wrong[] = { "",
 					     "_",
@@ -191,10 +191,10 @@ static void own_event_names_are_parsed_back_or_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(threads_of_own_processes_are_recognized_after_a_refresh),
-					    cmocka_unit_test(ended_thread_is_recognized_only_in_its_lifetime),
-					    cmocka_unit_test(pid_file_with_another_name_or_no_pid_is_ignored),
-					    cmocka_unit_test(own_event_names_are_parsed_back_or_refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(threads_of_waymark_processes_are_recognized_after_refresh),
+					    cmocka_unit_test(ended_waymark_thread_is_recognized_only_in_its_lifetime),
+					    cmocka_unit_test(pid_file_is_ignored_if_its_process_has_another_name),
+					    cmocka_unit_test(generated_syscall_event_names_are_parsed_back) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

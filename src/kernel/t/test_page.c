@@ -74,7 +74,7 @@ static void expect_end(struct wmk_kpage *page)
 		assert_int_equal(wmk_kpage_next(page, &record), 0);
 }
 
-static void page_with_events_of_all_kinds_is_walked_completely(void **state)
+static void all_event_kinds_of_a_kernel_page_are_decoded(void **state)
 {
 	struct wmk_kpage page;
 
@@ -203,7 +203,7 @@ static void page_with_missed_flag_reports_lost_records(void **state)
 	assert_true(page.missed && page.len == 8);
 }
 
-static void page_read_in_parts_gives_the_records_of_each_part(void **state)
+static void part_of_a_page_returns_the_records_from_its_offset_on(void **state)
 {
 	struct wmk_kpage whole, page;
 
@@ -309,7 +309,7 @@ static void page_with_an_invalid_event_is_refused(void **state)
 #define TIME "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 #define COMMIT "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 
-static void valid_page_layout_is_parsed_and_others_are_refused(void **state)
+static void valid_page_layout_is_parsed_and_invalid_ones_are_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -352,7 +352,7 @@ static void valid_page_layout_is_parsed_and_others_are_refused(void **state)
 	wmk_error_clear();
 }
 
-static void stats_with_all_counts_are_parsed_and_others_refused(void **state)
+static void buffer_stats_without_all_counts_are_refused(void **state)
 {
 	static const char text[] = "entries: 1\noverrun: 18446744073709551615\ncommit overrun: 3\nbytes: 4\noldest "
 				   "event ts: 1.5\nnow ts: 2.0\ndropped events: 5\nread events: 6\n";
@@ -379,7 +379,7 @@ static void stats_with_all_counts_are_parsed_and_others_refused(void **state)
  * A page that the kernel copies from the middle of another begins at a time without the deltas of discarded events. The
  * pages come from a file instead of a kernel.
  */
-static void copied_page_begins_after_discarded_events(void **state)
+static void begin_time_of_a_copied_page_excludes_discarded_events(void **state)
 {
 	FILE *file = tmpfile();
 	struct wmk_kcpu buffer = { .mode = WMK_KCPU_READ, .layout = layout64, .pipe = { -1, -1 } };
@@ -433,15 +433,15 @@ static void copied_page_begins_after_discarded_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(page_with_events_of_all_kinds_is_walked_completely),
+		cmocka_unit_test(all_event_kinds_of_a_kernel_page_are_decoded),
 		cmocka_unit_test(null_padding_ends_the_page),
 		cmocka_unit_test(times_of_a_page_accumulate_from_its_deltas_and_stamps),
 		cmocka_unit_test(page_with_missed_flag_reports_lost_records),
-		cmocka_unit_test(page_read_in_parts_gives_the_records_of_each_part),
+		cmocka_unit_test(part_of_a_page_returns_the_records_from_its_offset_on),
 		cmocka_unit_test(page_with_an_invalid_event_is_refused),
-		cmocka_unit_test(valid_page_layout_is_parsed_and_others_are_refused),
-		cmocka_unit_test(copied_page_begins_after_discarded_events),
-		cmocka_unit_test(stats_with_all_counts_are_parsed_and_others_refused),
+		cmocka_unit_test(valid_page_layout_is_parsed_and_invalid_ones_are_refused),
+		cmocka_unit_test(begin_time_of_a_copied_page_excludes_discarded_events),
+		cmocka_unit_test(buffer_stats_without_all_counts_are_refused),
 	};
 	int failed;
 

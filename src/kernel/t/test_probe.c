@@ -215,7 +215,7 @@ static void check_wrong(enum wmk_probe_kind kind, const char *typed, int err, co
 
 /* ── lines ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void probe_places_become_lines(void **state)
+static void probe_places_are_converted_to_kprobe_definitions(void **state)
 {
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "vfs_read", "p:waymark_t/vfs_read vfs_read\n");
@@ -227,7 +227,7 @@ static void probe_places_become_lines(void **state)
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "shop_open()", "r:waymark_t/shop_open_return shop_open\n");
 }
 
-static void probe_arguments_become_fetch_arguments(void **state)
+static void probe_arguments_are_converted_to_fetch_arguments(void **state)
 {
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "do_sys_openat2(dfd, filename:string, %si:x64, +8(%di):u32)",
@@ -250,7 +250,7 @@ static void probe_arguments_become_fetch_arguments(void **state)
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL, "by_value(first)", "p:waymark_t/by_value by_value first=$arg1:s32\n");
 }
 
-static void probe_returns_have_their_result(void **state)
+static void return_probes_record_the_return_value(void **state)
 {
 	(void)state;
 	check_lines(EM_X86_64, WMK_PROBE_KERNEL_RETURN, "vfs_read",
@@ -297,7 +297,7 @@ static void probe_names_are_made_valid_and_cut_to_the_limit(void **state)
 
 /* ── errors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void syntax_errors_have_their_column(void **state)
+static void probe_syntax_errors_are_reported_with_their_column(void **state)
 {
 	(void)state;
 	check_wrong(WMK_PROBE_KERNEL, "", -EINVAL, "column 1: a function or an address is missing at the end");
@@ -333,7 +333,7 @@ static void syntax_errors_have_their_column(void **state)
 		    -EINVAL, "too long for the kernel");
 }
 
-static void unknown_symbols_and_parameters_are_refused(void **state)
+static void probes_with_unknown_symbols_or_parameters_are_refused(void **state)
 {
 	(void)state;
 	check_wrong(WMK_PROBE_KERNEL, "vfs_raed", -ENOENT,
@@ -369,7 +369,7 @@ static void unknown_symbols_and_parameters_are_refused(void **state)
 	check_wrong(WMK_PROBE_USER_RETURN, "sdt:/bin/sh:a:b", -EINVAL, "not an SDT probe");
 }
 
-static void invalid_groups_are_refused(void **state)
+static void invalid_probe_groups_are_refused(void **state)
 {
 	const char *const bad[] = { NULL, "", "1a", "a b", "a/b", "a-b" };
 	struct wmk_probe *probe;
@@ -421,7 +421,7 @@ static void check_refusal(int err, const char *message, const char *words)
 	wmk_probe_free(probe);
 }
 
-static void refusals_of_the_kernel_are_explained(void **state)
+static void kernel_errors_for_refused_probes_are_explained(void **state)
 {
 	(void)state;
 	check_refusal(-EINVAL, "trace_kprobe: error: The symbol is not unique", "several functions have that name");
@@ -460,15 +460,15 @@ static void probes_report_missing_kernel_features(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(probe_places_become_lines),
-		cmocka_unit_test(probe_arguments_become_fetch_arguments),
-		cmocka_unit_test(probe_returns_have_their_result),
+		cmocka_unit_test(probe_places_are_converted_to_kprobe_definitions),
+		cmocka_unit_test(probe_arguments_are_converted_to_fetch_arguments),
+		cmocka_unit_test(return_probes_record_the_return_value),
 		cmocka_unit_test(probe_names_are_made_valid_and_cut_to_the_limit),
-		cmocka_unit_test(syntax_errors_have_their_column),
-		cmocka_unit_test(unknown_symbols_and_parameters_are_refused),
-		cmocka_unit_test(invalid_groups_are_refused),
+		cmocka_unit_test(probe_syntax_errors_are_reported_with_their_column),
+		cmocka_unit_test(probes_with_unknown_symbols_or_parameters_are_refused),
+		cmocka_unit_test(invalid_probe_groups_are_refused),
 		cmocka_unit_test(installed_probe_has_unique_name_and_is_removed),
-		cmocka_unit_test(refusals_of_the_kernel_are_explained),
+		cmocka_unit_test(kernel_errors_for_refused_probes_are_explained),
 		cmocka_unit_test(probes_report_missing_kernel_features),
 	};
 

@@ -239,7 +239,7 @@ static void variables_of_sdt_probes_are_recorded(void **state)
 }
 
 /* Notes of one name with different arguments: one event for each combination of types. */
-static void sdt_notes_with_other_types_are_other_events(void **state)
+static void sdt_notes_with_different_types_become_separate_events(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -280,7 +280,7 @@ static void functions_of_shared_library_are_recorded(void **state)
 }
 
 /* Every form of value and type that is available at the place. */
-static void all_forms_of_values_are_recorded(void **state)
+static void probes_record_values_of_every_form_and_type(void **state)
 {
 	(void)state;
 	need_tracefs();
@@ -295,7 +295,7 @@ static void all_forms_of_values_are_recorded(void **state)
 }
 
 /* Variables with names only in .symtab are left out with a note; the other arguments are recorded. */
-static void unnamed_variables_are_left_out_with_note(void **state)
+static void unnamed_variables_are_omitted_from_probes_with_a_note(void **state)
 {
 	struct wmk_probe *probe;
 
@@ -318,7 +318,7 @@ static void unnamed_variables_are_left_out_with_note(void **state)
 }
 
 /* A second probe with the name that the user gave is refused; a name from the symbol gets a number. */
-static void taken_names_are_refused_or_numbered(void **state)
+static void given_duplicate_probe_name_is_refused_and_default_numbered(void **state)
 {
 	struct wmk_probe *first, *second;
 	char text[1024];
@@ -362,7 +362,7 @@ static void enabled_probe_is_not_removed(void **state)
 	wmk_probe_free(probe);
 }
 
-static void refusals_of_this_kernel_are_explained(void **state)
+static void probe_errors_of_the_running_kernel_are_explained(void **state)
 {
 	struct wmk_probe *probe;
 	char text[1024];
@@ -413,14 +413,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(installed_function_probes_record_arguments_and_results),
 		cmocka_unit_test(sdt_probes_record_their_arguments),
 		cmocka_unit_test(variables_of_sdt_probes_are_recorded),
-		cmocka_unit_test(sdt_notes_with_other_types_are_other_events),
+		cmocka_unit_test(sdt_notes_with_different_types_become_separate_events),
 		cmocka_unit_test(sdt_semaphore_is_set_while_recording),
 		cmocka_unit_test(functions_of_shared_library_are_recorded),
-		cmocka_unit_test(all_forms_of_values_are_recorded),
-		cmocka_unit_test(unnamed_variables_are_left_out_with_note),
-		cmocka_unit_test(taken_names_are_refused_or_numbered),
+		cmocka_unit_test(probes_record_values_of_every_form_and_type),
+		cmocka_unit_test(unnamed_variables_are_omitted_from_probes_with_a_note),
+		cmocka_unit_test(given_duplicate_probe_name_is_refused_and_default_numbered),
 		cmocka_unit_test(enabled_probe_is_not_removed),
-		cmocka_unit_test(refusals_of_this_kernel_are_explained),
+		cmocka_unit_test(probe_errors_of_the_running_kernel_are_explained),
 		cmocka_unit_test(symbols_of_this_kernel_are_found),
 	};
 

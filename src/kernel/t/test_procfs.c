@@ -34,7 +34,7 @@ static int parse(const char *text, struct wmk_kproc_stat *stat)
 	return err;
 }
 
-static void stat_names_with_parentheses_are_parsed(void **state)
+static void process_names_with_parentheses_are_parsed_from_stat(void **state)
 {
 	static const struct {
 		const char *text, *name;
@@ -66,7 +66,7 @@ static void stat_names_with_parentheses_are_parsed(void **state)
 	}
 }
 
-static void stat_names_of_workers_lose_their_work(void **state)
+static void work_names_are_removed_from_kworker_names(void **state)
 {
 #define WORKER(name) "8 (" name ") I 2 1 1 0 -1 69238880 0 0 0 0 0 0 0 0 -51 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0"
 	static const char *const cases[][2] = {
@@ -107,7 +107,7 @@ static void truncated_stat_is_refused(void **state)
 	}
 }
 
-static void status_lines_become_ids_and_numbers_of_each_level(void **state)
+static void proc_status_lines_are_parsed_into_ids_of_each_namespace(void **state)
 {
 	static const char *const lines[] = {
 		"Name:\tTgid:\t9",           "Tgid:\t41",         "Pid:\t42",          "Uid:\t1000\t1001\t1002\t1003",
@@ -132,7 +132,7 @@ static void status_lines_become_ids_and_numbers_of_each_level(void **state)
 	assert_int_equal(status.n_tids, WMK_KPROC_LEVELS);
 }
 
-static void maps_are_parsed_or_refused(void **state)
+static void invalid_lines_of_proc_maps_are_refused(void **state)
 {
 	static const char *const good[] = {
 		"5568a000-5568c000 r-xp 00002000 fe:00 247134                     /usr/bin/cat",
@@ -163,7 +163,7 @@ static void maps_are_parsed_or_refused(void **state)
 	assert_true(map.is_shared && map.can_execute && !map.can_read);
 }
 
-static void numbers_and_values_are_parsed_or_refused(void **state)
+static void malformed_proc_numbers_and_values_are_refused(void **state)
 {
 	uint32_t number = 5;
 	uint64_t big;
@@ -275,12 +275,12 @@ static void endless_files_and_fifos_do_not_block(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stat_names_with_parentheses_are_parsed),
-		cmocka_unit_test(stat_names_of_workers_lose_their_work),
+		cmocka_unit_test(process_names_with_parentheses_are_parsed_from_stat),
+		cmocka_unit_test(work_names_are_removed_from_kworker_names),
 		cmocka_unit_test(truncated_stat_is_refused),
-		cmocka_unit_test(status_lines_become_ids_and_numbers_of_each_level),
-		cmocka_unit_test(maps_are_parsed_or_refused),
-		cmocka_unit_test(numbers_and_values_are_parsed_or_refused),
+		cmocka_unit_test(proc_status_lines_are_parsed_into_ids_of_each_namespace),
+		cmocka_unit_test(invalid_lines_of_proc_maps_are_refused),
+		cmocka_unit_test(malformed_proc_numbers_and_values_are_refused),
 		cmocka_unit_test(lines_are_read_across_buffer_ends),
 		cmocka_unit_test(endless_files_and_fifos_do_not_block),
 	};

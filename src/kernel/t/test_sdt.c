@@ -55,7 +55,7 @@ static void check(unsigned machine, const char *operand, const char *expected)
 	assert_string_equal(text, machine == EM_AARCH64 ? "s8 x1" : "s8 bx");
 }
 
-static void x86_operands_are_parsed_or_unreadable(void **state)
+static void x86_sdt_operands_are_parsed_into_registers_and_types(void **state)
 {
 	static const char *const cases[][2] = {
 		{ "8@%rdi", "u64 di" },
@@ -123,7 +123,7 @@ static void x86_operands_are_parsed_or_unreadable(void **state)
 			check(EM_X86_64, cases[i][0], cases[i][1]);
 }
 
-static void i386_operands_are_parsed_or_unreadable(void **state)
+static void i386_sdt_operands_are_parsed_into_registers_and_types(void **state)
 {
 	(void)state;
 	check(EM_386, "-4@%eax", "s32 ax");
@@ -133,7 +133,7 @@ static void i386_operands_are_parsed_or_unreadable(void **state)
 	check(EM_386, "4@%r8", "? the kernel cannot fetch its register");
 }
 
-static void aarch64_operands_are_parsed_or_unreadable(void **state)
+static void aarch64_sdt_operands_are_parsed_into_registers_and_types(void **state)
 {
 	static const char *const cases[][2] = {
 		{ "8@x0", "u64 x0" },
@@ -164,7 +164,7 @@ static void aarch64_operands_are_parsed_or_unreadable(void **state)
 		check(EM_AARCH64, cases[i][0], cases[i][1]);
 }
 
-static void odd_argument_lists_are_bounded(void **state)
+static void malformed_sdt_argument_list_gives_limited_arguments(void **state)
 {
 	struct wmk_sdt_arg args[WMK_SDT_ARGS_MAX];
 
@@ -183,10 +183,10 @@ static void odd_argument_lists_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(x86_operands_are_parsed_or_unreadable),
-		cmocka_unit_test(i386_operands_are_parsed_or_unreadable),
-		cmocka_unit_test(aarch64_operands_are_parsed_or_unreadable),
-		cmocka_unit_test(odd_argument_lists_are_bounded),
+		cmocka_unit_test(x86_sdt_operands_are_parsed_into_registers_and_types),
+		cmocka_unit_test(i386_sdt_operands_are_parsed_into_registers_and_types),
+		cmocka_unit_test(aarch64_sdt_operands_are_parsed_into_registers_and_types),
+		cmocka_unit_test(malformed_sdt_argument_list_gives_limited_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

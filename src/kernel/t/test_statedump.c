@@ -79,7 +79,7 @@ static void one_process(struct machine *m, int pid, const char *name, char lette
 	tree_task(&m->tree, base, &task);
 }
 
-static void processes_are_dumped_once(void **state)
+static void state_dump_has_each_process_once(void **state)
 {
 	struct machine *m = *state;
 
@@ -130,7 +130,7 @@ static void processes_are_dumped_once(void **state)
 	assert_int_equal(m->rig.n, 2);
 }
 
-static void threads_and_their_files_are_dumped_once(void **state)
+static void state_dump_has_each_thread_and_its_files_once(void **state)
 {
 	struct machine *m = *state;
 	struct tree_task task = { .tid = 31,
@@ -197,7 +197,7 @@ static void threads_and_their_files_are_dumped_once(void **state)
 	assert_int_equal(dump_rig_begin(&m->rig, "vm_map{ pid=30 start=4096 end=8192 flags=3 "), 1);
 }
 
-static void namespaces_are_dumped_for_each_level(void **state)
+static void state_dump_has_namespaces_of_each_level(void **state)
 {
 	struct machine *m = *state;
 	struct tree_task parent = { .tid = 40, .pid = 40, .ppid = 1, .name = "p", .state = 'S', .n_threads = 1,
@@ -229,7 +229,7 @@ static void namespaces_are_dumped_for_each_level(void **state)
 	assert_int_equal(m->rig.counts.namespaces, m->rig.n - 2);
 }
 
-static void machine_parts_are_dumped_once(void **state)
+static void state_dump_has_each_interrupt_device_and_cpu_once(void **state)
 {
 	struct machine *m = *state;
 
@@ -282,7 +282,7 @@ static void machine_parts_are_dumped_once(void **state)
 	assert_int_equal(m->rig.counts.gone, 2);
 }
 
-static void cpus_without_x86_vendor_are_left_out(void **state)
+static void cpu_without_x86_vendor_is_omitted_from_the_state_dump(void **state)
 {
 	struct machine *m = *state;
 
@@ -292,7 +292,7 @@ static void cpus_without_x86_vendor_are_left_out(void **state)
 }
 
 /* Texts longer than any in the kernel. */
-static void long_texts_are_cut(void **state)
+static void long_texts_in_a_state_dump_are_truncated(void **state)
 {
 	struct machine *m = *state;
 	static char text[20000];
@@ -308,7 +308,7 @@ static void long_texts_are_cut(void **state)
 	assert_int_equal(m->rig.n, 4);
 }
 
-static void records_above_limits_are_counted(void **state)
+static void state_dump_records_above_limits_are_counted(void **state)
 {
 	struct machine *m = *state;
 	struct wmk_kstatedump_options options = { .proc = m->proc,
@@ -349,7 +349,7 @@ static void records_above_limits_are_counted(void **state)
 	}
 }
 
-static void missing_trees_are_counted_or_refused(void **state)
+static void state_dump_counts_missing_parts_and_refuses_missing_proc(void **state)
 {
 	struct machine *m = *state;
 
@@ -371,14 +371,14 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(processes_are_dumped_once),
-		T(threads_and_their_files_are_dumped_once),
-		T(namespaces_are_dumped_for_each_level),
-		T(machine_parts_are_dumped_once),
-		T(cpus_without_x86_vendor_are_left_out),
-		T(long_texts_are_cut),
-		T(records_above_limits_are_counted),
-		T(missing_trees_are_counted_or_refused),
+		T(state_dump_has_each_process_once),
+		T(state_dump_has_each_thread_and_its_files_once),
+		T(state_dump_has_namespaces_of_each_level),
+		T(state_dump_has_each_interrupt_device_and_cpu_once),
+		T(cpu_without_x86_vendor_is_omitted_from_the_state_dump),
+		T(long_texts_in_a_state_dump_are_truncated),
+		T(state_dump_records_above_limits_are_counted),
+		T(state_dump_counts_missing_parts_and_refuses_missing_proc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -334,7 +334,7 @@ static void boxed_is_boxed(const struct dump_rig *rig, pid_t outer, pid_t inner)
 	dump_rig_once(rig, "process_user_ns{ tid=%d vuid=0 vgid=0 ns_level=0 ns_inum=4026531837 } ", inner);
 }
 
-static void dump_of_this_machine_matches_proc(void **state)
+static void state_dump_of_the_running_system_matches_proc(void **state)
 {
 	char dir[256], path[300], command[1024], *out, *err;
 	struct wmk_kstatedump_counts counts;
@@ -418,7 +418,7 @@ static int addressed(void)
 	return before ? 5 : after != 1 ? 6 : 0;
 }
 
-static void interface_addresses_are_dumped_when_up(void **state)
+static void state_dump_has_addresses_of_interfaces_that_are_up(void **state)
 {
 	const pid_t pid = fork();
 	int status;
@@ -435,8 +435,8 @@ static void interface_addresses_are_dumped_when_up(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(dump_of_this_machine_matches_proc),
-					    cmocka_unit_test(interface_addresses_are_dumped_when_up) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(state_dump_of_the_running_system_matches_proc),
+					    cmocka_unit_test(state_dump_has_addresses_of_interfaces_that_are_up) };
 
 	if (argc < 2)
 		return 2;

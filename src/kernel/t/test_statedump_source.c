@@ -140,7 +140,7 @@ static unsigned take_all(struct source_machine *m, uint64_t *records, uint64_t *
 	return n;
 }
 
-static void no_packet_before_begin(void **state)
+static void state_dump_source_returns_no_packet_before_it_begins(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -149,7 +149,7 @@ static void no_packet_before_begin(void **state)
 	assert_int_equal(m->dumper->ops->head(m->dumper), 0);
 }
 
-static void every_record_is_in_one_packet(void **state)
+static void every_state_dump_record_is_in_exactly_one_packet(void **state)
 {
 	struct source_machine *m = *state;
 	struct pollfd polled = { .fd = m->dumper->ops->fd(m->dumper), .events = POLLIN };
@@ -172,7 +172,7 @@ static void every_record_is_in_one_packet(void **state)
 }
 
 /* A rotation cuts a running dump: the packets from before the cut are in one chunk, the others in the next. */
-static void dump_is_divided_at_a_cut(void **state)
+static void rotation_divides_a_running_state_dump_between_two_chunks(void **state)
 {
 	struct source_machine *m = *state;
 	const struct wmk_source_ops *ops = m->dumper->ops;
@@ -211,7 +211,7 @@ static void dump_is_divided_at_a_cut(void **state)
 	assert_int_equal(take_all(m, &after, &last), 0);
 }
 
-static void second_dump_follows_the_running_one(void **state)
+static void second_state_dump_starts_after_the_running_one_ends(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -227,7 +227,7 @@ static void second_dump_follows_the_running_one(void **state)
 	assert_int_equal(last, 19);
 }
 
-static void incomplete_dump_of_crashed_process_is_repeated(void **state)
+static void incomplete_state_dump_of_a_crashed_process_is_repeated(void **state)
 {
 	struct source_machine *m = *state;
 	const uint64_t large = UINT64_C(123) << 40 | 7;
@@ -266,7 +266,7 @@ static void incomplete_dump_of_crashed_process_is_repeated(void **state)
 	assert_int_equal(records, 42 + RECORDS);
 }
 
-static void clear_cancels_the_dump(void **state)
+static void clear_cancels_a_running_state_dump(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -285,7 +285,7 @@ static void clear_cancels_the_dump(void **state)
 }
 
 /* Closing does not wait, and the memory is freed: ASan reports leaks. */
-static void close_does_not_wait_for_the_dump(void **state)
+static void closing_the_source_does_not_wait_for_the_state_dump(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -296,7 +296,7 @@ static void close_does_not_wait_for_the_dump(void **state)
 	open_dumper(m);
 }
 
-static void missing_proc_is_reported_by_next(void **state)
+static void reading_a_state_dump_without_proc_returns_an_error(void **state)
 {
 	struct source_machine *m = *state;
 	struct wmk_packet packet;
@@ -317,14 +317,16 @@ static void missing_proc_is_reported_by_next(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(no_packet_before_begin, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_record_is_in_one_packet, setup, teardown),
-		cmocka_unit_test_setup_teardown(dump_is_divided_at_a_cut, setup, teardown),
-		cmocka_unit_test_setup_teardown(second_dump_follows_the_running_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(incomplete_dump_of_crashed_process_is_repeated, setup, teardown),
-		cmocka_unit_test_setup_teardown(clear_cancels_the_dump, setup, teardown),
-		cmocka_unit_test_setup_teardown(close_does_not_wait_for_the_dump, setup, teardown),
-		cmocka_unit_test_setup_teardown(missing_proc_is_reported_by_next, setup, teardown),
+		cmocka_unit_test_setup_teardown(state_dump_source_returns_no_packet_before_it_begins, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_state_dump_record_is_in_exactly_one_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(rotation_divides_a_running_state_dump_between_two_chunks, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(second_state_dump_starts_after_the_running_one_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(incomplete_state_dump_of_a_crashed_process_is_repeated, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(clear_cancels_a_running_state_dump, setup, teardown),
+		cmocka_unit_test_setup_teardown(closing_the_source_does_not_wait_for_the_state_dump, setup, teardown),
+		cmocka_unit_test_setup_teardown(reading_a_state_dump_without_proc_returns_an_error, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

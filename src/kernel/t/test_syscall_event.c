@@ -135,7 +135,7 @@ static void openat_event_has_its_path_or_an_unreadable_mark(void **state)
 	end(&m);
 }
 
-static void pointed_buffers_become_sequences_of_bytes_or_texts(void **state)
+static void buffers_of_pointer_arguments_become_byte_or_text_fields(void **state)
 {
 	struct made m;
 	uint32_t len;
@@ -211,7 +211,7 @@ static void socket_addresses_become_family_port_and_text(void **state)
 	assert_address(NULL, 0, AF_UNSPEC, 0, "");
 }
 
-static void pointed_structures_become_one_field_per_member(void **state)
+static void structures_of_pointer_arguments_become_one_field_per_member(void **state)
 {
 	const struct stat stat = { .st_mode = 0100644, .st_uid = 7, .st_gid = 8, .st_size = 1ll << 40 };
 	const int64_t time[2] = { 5, 500 };
@@ -332,9 +332,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(openat_event_has_its_path_or_an_unreadable_mark),
-		cmocka_unit_test(pointed_buffers_become_sequences_of_bytes_or_texts),
+		cmocka_unit_test(buffers_of_pointer_arguments_become_byte_or_text_fields),
 		cmocka_unit_test(socket_addresses_become_family_port_and_text),
-		cmocka_unit_test(pointed_structures_become_one_field_per_member),
+		cmocka_unit_test(structures_of_pointer_arguments_become_one_field_per_member),
 		cmocka_unit_test(unknown_syscall_event_has_its_number_and_arguments),
 		cmocka_unit_test(every_syscall_has_classes_that_metadata_can_declare),
 		cmocka_unit_test(damaged_syscall_records_are_refused),

@@ -57,7 +57,7 @@ static void syscall_is_found_by_name_number_or_tracer_name(void **state)
  * Every row can be parsed, belongs to an existing system call, and is unique; names of arguments are unique; no plan
  * exceeds its limits.
  */
-static void argument_rows_are_unique_and_have_known_calls(void **state)
+static void syscall_argument_table_has_unique_rows_of_known_calls(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_syscall_rows_n; i++) {
@@ -169,7 +169,7 @@ static void syscall_missing_in_the_table_takes_arguments_from_its_format(void **
 	free(format);
 }
 
-static void copy_plans_respect_the_limits_of_texts_and_bytes(void **state)
+static void syscall_copy_plans_obey_limits_of_text_and_byte_lengths(void **state)
 {
 	const struct wmk_syscalls_limits vast = { .text = UINT32_MAX, .bytes = UINT32_MAX };
 	struct wmk_syscalls_plan plan;
@@ -201,7 +201,7 @@ static void copy_plans_respect_the_limits_of_texts_and_bytes(void **state)
 	assert_int_equal(plan.at_entry[0].is_late, 1);
 }
 
-static void labels_of_each_set_are_unique_and_fit_into_32_bits(void **state)
+static void labels_of_syscall_arguments_are_unique_and_fit_into_32_bits(void **state)
 {
 	unsigned n;
 	bool is_flags;
@@ -270,7 +270,7 @@ static uint64_t counter_at(uint64_t mono)
 	return mono < 5000000 ? 1000 + mono * 5 / 2 : 1000 + 5000000 * 5 / 2 + (mono - 5000000) * 5001 / 2000;
 }
 
-static void mapped_times_of_the_clock_are_within_its_error(void **state)
+static void times_mapped_to_the_counter_are_within_the_stated_error(void **state)
 {
 	struct wmk_kclock *clock = calloc(1, sizeof(*clock));
 	uint64_t last = 0, other = 0;
@@ -317,13 +317,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(syscall_is_found_by_name_number_or_tracer_name),
-		cmocka_unit_test(argument_rows_are_unique_and_have_known_calls),
+		cmocka_unit_test(syscall_argument_table_has_unique_rows_of_known_calls),
 		cmocka_unit_test(syscall_arguments_have_name_kind_and_length_argument),
 		cmocka_unit_test(syscall_missing_in_the_table_takes_arguments_from_its_format),
-		cmocka_unit_test(copy_plans_respect_the_limits_of_texts_and_bytes),
-		cmocka_unit_test(labels_of_each_set_are_unique_and_fit_into_32_bits),
+		cmocka_unit_test(syscall_copy_plans_obey_limits_of_text_and_byte_lengths),
+		cmocka_unit_test(labels_of_syscall_arguments_are_unique_and_fit_into_32_bits),
 		cmocka_unit_test(missing_bpf_feature_is_reported_as_the_cause),
-		cmocka_unit_test(mapped_times_of_the_clock_are_within_its_error),
+		cmocka_unit_test(times_mapped_to_the_counter_are_within_the_stated_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

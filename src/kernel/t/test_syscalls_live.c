@@ -235,7 +235,7 @@ static void threads_and_children_of_a_followed_process_are_recorded(void **state
 }
 
 /* A set for two processes: an end frees a place; a third process at the same time is counted as not followed. */
-static void children_beyond_the_set_are_counted_as_unfollowed(void **state)
+static void children_beyond_the_process_limit_are_counted_as_unfollowed(void **state)
 {
 	const struct wmk_syscalls_options options = { .processes = 2, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -289,7 +289,7 @@ static void time_one(void *data, const struct wmk_syscalls_record *record)
 	timing->n++;
 }
 
-static void mapped_times_of_live_calls_are_within_the_error(void **state)
+static void mapped_times_of_live_syscalls_are_within_the_stated_error(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect(), .ring_bytes = 16u << 20 };
 	struct timing timing = { .n = 0 };
@@ -441,8 +441,8 @@ int main(void)
 		cmocka_unit_test(system_calls_beyond_the_rings_are_counted_as_lost),
 		cmocka_unit_test(reader_is_woken_at_each_threshold),
 		cmocka_unit_test(threads_and_children_of_a_followed_process_are_recorded),
-		cmocka_unit_test(children_beyond_the_set_are_counted_as_unfollowed),
-		cmocka_unit_test(mapped_times_of_live_calls_are_within_the_error),
+		cmocka_unit_test(children_beyond_the_process_limit_are_counted_as_unfollowed),
+		cmocka_unit_test(mapped_times_of_live_syscalls_are_within_the_stated_error),
 		cmocka_unit_test(unprivileged_process_is_refused_with_reason),
 		cmocka_unit_test(killed_process_leaves_no_bpf_program),
 	};

@@ -187,7 +187,7 @@ static void see_one(void *data, const struct wmk_syscalls_record *record)
 	}
 }
 
-static void pointed_data_is_copied_or_marked_unreadable(void **state)
+static void data_of_pointer_arguments_is_copied_or_marked_unreadable(void **state)
 {
 	const struct wmk_syscalls_options options = { .n_rings = 1, .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -366,7 +366,7 @@ static void see_narrow(void *data, const struct wmk_syscalls_record *record)
 	seen[record->number == NARROW_OPEN]++;
 }
 
-static void calls_of_32_bit_programs_have_pointed_texts(void **state)
+static void text_arguments_of_32_bit_programs_are_copied(void **state)
 {
 	const struct wmk_syscalls_options options = { .clock = wmk_clock_detect() };
 	struct wmk_syscalls *calls = live_open(&options);
@@ -390,11 +390,11 @@ static void calls_of_32_bit_programs_have_pointed_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pointed_data_is_copied_or_marked_unreadable),
+		cmocka_unit_test(data_of_pointer_arguments_is_copied_or_marked_unreadable),
 		cmocka_unit_test(long_argument_vectors_are_read_up_to_the_limit),
 		cmocka_unit_test(arguments_on_unloaded_pages_are_read_at_exit),
 #ifdef __x86_64__
-		cmocka_unit_test(calls_of_32_bit_programs_have_pointed_texts),
+		cmocka_unit_test(text_arguments_of_32_bit_programs_are_copied),
 #endif
 	};
 

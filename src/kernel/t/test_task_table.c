@@ -192,7 +192,7 @@ static void note(struct run *run, const struct noted *what)
 /*
  * Events from 20 to 100 were lost: tasks are as in /proc at the second walk, from 100 on until the next event.
  */
-static void second_walk_corrects_lost_events(void **state)
+static void second_scan_of_proc_corrects_the_tasks_after_lost_events(void **state)
 {
 	struct run *run = *state;
 
@@ -249,7 +249,7 @@ static void second_walk_corrects_lost_events(void **state)
 }
 
 /* A task, another one of the same number, threads: six events in each of their 720 orders. */
-static void events_give_same_tasks_in_any_order(void **state)
+static void task_table_is_independent_of_the_order_of_events(void **state)
 {
 	static const struct noted story[] = {
 		{ FORK, 100, 20, 10, "sh", NULL, 0 },
@@ -294,7 +294,7 @@ static void events_give_same_tasks_in_any_order(void **state)
 }
 
 /* The walk saw the next task of the number, or the next name. */
-static void events_before_the_walk_change_the_past(void **state)
+static void events_before_the_proc_scan_correct_earlier_task_values(void **state)
 {
 	struct run *run = *state;
 
@@ -324,7 +324,7 @@ static void events_before_the_walk_change_the_past(void **state)
 }
 
 /* A thread other than the first executes a program: it takes the number of the first one, which had exited. */
-static void exec_of_a_thread_takes_over_the_first_number(void **state)
+static void thread_that_executes_takes_the_number_of_the_first_thread(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -352,7 +352,7 @@ static void exec_of_a_thread_takes_over_the_first_number(void **state)
 }
 
 /* A task that ended before a query has its parent's values, except for new namespaces. */
-static void ended_task_has_values_of_its_parent(void **state)
+static void task_that_ended_before_the_query_gets_values_of_its_parent(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -410,7 +410,7 @@ static void task_without_events_is_looked_up_once(void **state)
 }
 
 /* Parents that are unknown, or parents of each other. */
-static void unknown_and_cyclic_parents_are_bounded(void **state)
+static void look_up_ends_for_unknown_and_cyclic_parent_tasks(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -432,7 +432,7 @@ static void unknown_and_cyclic_parents_are_bounded(void **state)
 	assert_int_equal(task.known, WMK_KTASK_NAME);
 }
 
-static void history_beyond_the_limit_keeps_the_latest_and_living_tasks(void **state)
+static void task_history_beyond_its_limit_keeps_latest_and_running_tasks(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktasks_counts counts;
@@ -478,7 +478,7 @@ static void history_beyond_the_limit_keeps_the_latest_and_living_tasks(void **st
 }
 
 /* This process, on this machine. */
-static void this_process_is_found_with_all_its_values(void **state)
+static void task_table_finds_the_calling_process_with_all_values(void **state)
 {
 	struct wmk_ktasks *tasks;
 	struct wmk_ktask task;
@@ -507,15 +507,15 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(tasks_are_read_from_proc),
-		T(second_walk_corrects_lost_events),
-		T(events_give_same_tasks_in_any_order),
-		T(events_before_the_walk_change_the_past),
-		T(exec_of_a_thread_takes_over_the_first_number),
-		T(ended_task_has_values_of_its_parent),
+		T(second_scan_of_proc_corrects_the_tasks_after_lost_events),
+		T(task_table_is_independent_of_the_order_of_events),
+		T(events_before_the_proc_scan_correct_earlier_task_values),
+		T(thread_that_executes_takes_the_number_of_the_first_thread),
+		T(task_that_ended_before_the_query_gets_values_of_its_parent),
 		T(task_without_events_is_looked_up_once),
-		T(unknown_and_cyclic_parents_are_bounded),
-		T(history_beyond_the_limit_keeps_the_latest_and_living_tasks),
-		cmocka_unit_test(this_process_is_found_with_all_its_values),
+		T(look_up_ends_for_unknown_and_cyclic_parent_tasks),
+		T(task_history_beyond_its_limit_keeps_latest_and_running_tasks),
+		cmocka_unit_test(task_table_finds_the_calling_process_with_all_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

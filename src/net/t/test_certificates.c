@@ -56,7 +56,7 @@ static void assert_mode(const char *path, mode_t mode)
 	assert_int_equal(mode, st.st_mode & 07777);
 }
 
-static void test_modes(void **state)
+static void certificate_directory_and_keys_are_private(void **state)
 {
 	(void)state;
 	assert_mode(in_dir("a/b/relay"), 0700);
@@ -74,7 +74,7 @@ static void test_modes(void **state)
 	}
 }
 
-static void test_init_twice(void **state)
+static void second_init_of_certificates_is_refused(void **state)
 {
 	static const char *const names[] = { "relay.example" };
 
@@ -83,7 +83,7 @@ static void test_init_twice(void **state)
 	wmk_error_clear();
 }
 
-static void test_names_of_peers(void **state)
+static void invalid_peer_names_are_refused_in_certificates(void **state)
 {
 	static const char *const wrong[] = {
 		"", ".", "..", "a/b", "-x", "a b", "\xc3\xa4", ".web", "a\nb", "a;b",
@@ -98,7 +98,7 @@ static void test_names_of_peers(void **state)
 	}
 }
 
-static void test_names_of_relay(void **state)
+static void invalid_relay_names_are_refused_in_certificates(void **state)
 {
 	static const char *const wrong[] = { "a,IP:1.2.3.4", "", "a b", "URI:http", "x\"y" };
 	char directory[16];
@@ -110,7 +110,7 @@ static void test_names_of_relay(void **state)
 	}
 }
 
-static void test_enroll_twice(void **state)
+static void second_certificate_of_a_peer_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(0, enroll("db", "db.pem"));
@@ -134,7 +134,7 @@ static int collect(void *data, const struct wmk_peer_certificate *peer)
 	return 0;
 }
 
-static void test_list(void **state)
+static void certificate_list_is_sorted_by_peer_name(void **state)
 {
 	static const char *const names[] = { "x" };
 	char list[200] = "";
@@ -150,7 +150,7 @@ static void test_list(void **state)
 }
 
 /* The command `openssl verify` accepts each certificate for its purpose, and for no other purpose. */
-static void test_openssl(void **state)
+static void openssl_verifies_certificates_only_for_their_purpose(void **state)
 {
 	static const char *const checks[] = {
 		"openssl verify -purpose sslserver -verify_hostname relay.example -CAfile ca.crt server.crt",
@@ -178,13 +178,13 @@ static void test_openssl(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_init_twice),
-		cmocka_unit_test(test_names_of_peers),
-		cmocka_unit_test(test_names_of_relay),
-		cmocka_unit_test(test_enroll_twice),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_openssl),
+		cmocka_unit_test(certificate_directory_and_keys_are_private),
+		cmocka_unit_test(second_init_of_certificates_is_refused),
+		cmocka_unit_test(invalid_peer_names_are_refused_in_certificates),
+		cmocka_unit_test(invalid_relay_names_are_refused_in_certificates),
+		cmocka_unit_test(second_certificate_of_a_peer_is_refused),
+		cmocka_unit_test(certificate_list_is_sorted_by_peer_name),
+		cmocka_unit_test(openssl_verifies_certificates_only_for_their_purpose),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -111,7 +111,7 @@ static void transfer(struct wmk_link *from, struct wmk_link *to)
 	free(got);
 }
 
-static void test_plain(void **state)
+static void plain_link_transfers_bytes_without_a_peer_name(void **state)
 {
 	struct pair pair;
 	char byte;
@@ -131,7 +131,7 @@ static void test_plain(void **state)
 	close_pair(&pair);
 }
 
-static void test_tls(void **state)
+static void tls_link_transfers_bytes_with_a_verified_peer(void **state)
 {
 	struct pair pair;
 	char byte;
@@ -152,7 +152,7 @@ static void test_tls(void **state)
 }
 
 /* The reader receives all bytes before a corrupt record, then the error. */
-static void test_corrupt_record(void **state)
+static void bytes_before_a_corrupt_tls_record_are_received(void **state)
 {
 	static const uint8_t corrupt[37] = { 0x17, 3, 3, 0, 32 };
 	struct pair pair;
@@ -175,7 +175,7 @@ static void test_corrupt_record(void **state)
 	close_pair(&pair);
 }
 
-static void test_address_of_relay(void **state)
+static void peer_accepts_only_relay_addresses_of_the_certificate(void **state)
 {
 	static const char *const accepted[] = { "127.0.0.1", "::1" };
 	static const char *const refused[] = { "127.0.0.2", "other.example" };
@@ -205,14 +205,14 @@ static void assert_refused(const char *pem, const char *why)
 	close_pair(&pair);
 }
 
-static void test_expired(void **state)
+static void expired_peer_certificate_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(0, wmk_certificates_enroll(in_dir("relay"), "late", WMK_PEER_SENDER, -1, in_dir("late.pem")));
 	assert_refused(in_dir("late.pem"), "\"late\" is refused: certificate has expired");
 }
 
-static void test_revoked(void **state)
+static void revoked_peer_certificate_is_refused(void **state)
 {
 	struct pair before;
 
@@ -237,7 +237,7 @@ static void test_revoked(void **state)
 }
 
 /* Put the certificate of another relay's peer in front of the authority of this relay. */
-static void test_other_authority(void **state)
+static void certificate_of_another_authority_is_refused(void **state)
 {
 	static const char *const names[] = { "localhost" };
 	char *out, *err, command[1600];
@@ -282,21 +282,21 @@ static int connect_bare(int version)
 	return result;
 }
 
-static void test_no_certificate(void **state)
+static void peer_without_certificate_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(-EACCES, connect_bare(TLS1_3_VERSION));
 	assert_non_null(strstr(wmk_error_get(0), "no certificate was presented"));
 }
 
-static void test_old_tls(void **state)
+static void tls_older_than_1_3_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(-EPROTO, connect_bare(TLS1_2_VERSION));
 	assert_non_null(strstr(wmk_error_get(1), "protocol"));
 }
 
-static void test_readable_key(void **state)
+static void private_key_readable_by_others_is_refused(void **state)
 {
 	struct wmk_tls *tls;
 
@@ -309,7 +309,7 @@ static void test_readable_key(void **state)
 }
 
 /* Random bytes instead of a handshake are an error, never a crash. */
-static void test_no_tls(void **state)
+static void bytes_that_are_not_tls_are_refused(void **state)
 {
 	static const char request[] = "GET / HTTP/1.1\r\nHost: relay\r\n\r\n";
 	struct wmk_link *link;
@@ -327,17 +327,17 @@ static void test_no_tls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_tls),
-		cmocka_unit_test(test_corrupt_record),
-		cmocka_unit_test(test_address_of_relay),
-		cmocka_unit_test(test_expired),
-		cmocka_unit_test(test_revoked),
-		cmocka_unit_test(test_other_authority),
-		cmocka_unit_test(test_no_certificate),
-		cmocka_unit_test(test_old_tls),
-		cmocka_unit_test(test_readable_key),
-		cmocka_unit_test(test_no_tls),
+		cmocka_unit_test(plain_link_transfers_bytes_without_a_peer_name),
+		cmocka_unit_test(tls_link_transfers_bytes_with_a_verified_peer),
+		cmocka_unit_test(bytes_before_a_corrupt_tls_record_are_received),
+		cmocka_unit_test(peer_accepts_only_relay_addresses_of_the_certificate),
+		cmocka_unit_test(expired_peer_certificate_is_refused),
+		cmocka_unit_test(revoked_peer_certificate_is_refused),
+		cmocka_unit_test(certificate_of_another_authority_is_refused),
+		cmocka_unit_test(peer_without_certificate_is_refused),
+		cmocka_unit_test(tls_older_than_1_3_is_refused),
+		cmocka_unit_test(private_key_readable_by_others_is_refused),
+		cmocka_unit_test(bytes_that_are_not_tls_are_refused),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -138,13 +138,13 @@ static void check_clock(uint64_t (*value_at)(uint64_t ns))
 	end(&trace);
 }
 
-static void error_is_at_most_the_stated_uncertainty_at_200_ppm(void **state)
+static void corrected_time_error_is_within_uncertainty_at_200_ppm(void **state)
 {
 	(void)state;
 	check_clock(wandering);
 }
 
-static void error_is_at_most_the_stated_uncertainty_when_the_rate_changes(void **state)
+static void corrected_time_error_is_within_uncertainty_when_rate_changes(void **state)
 {
 	(void)state;
 	check_clock(steered);
@@ -218,7 +218,7 @@ static void check_suspend(bool runs)
 	end(&trace);
 }
 
-static void suspend_is_no_step_if_the_clock_runs_through_it(void **state)
+static void suspend_is_no_step_if_the_clock_counts_during_it(void **state)
 {
 	(void)state;
 	check_suspend(true);
@@ -226,7 +226,7 @@ static void suspend_is_no_step_if_the_clock_runs_through_it(void **state)
 }
 
 /* Real time is set at 150 s. One trace ends before, one begins later, and one has the step. */
-static void traces_of_one_clock_have_one_steady_time(void **state)
+static void steady_time_of_one_clock_is_the_same_in_all_traces(void **state)
 {
 	static const uint64_t ends[][2] = { { 0, 120 }, { 60, 300 }, { 180, 240 } };
 	struct trace traces[3];
@@ -250,7 +250,7 @@ static void traces_of_one_clock_have_one_steady_time(void **state)
 	}
 }
 
-static void points_within_their_uncertainty_do_not_bend_the_line(void **state)
+static void clock_points_within_their_uncertainty_cause_no_rate_change(void **state)
 {
 	struct trace trace;
 	int64_t real;
@@ -268,7 +268,7 @@ static void points_within_their_uncertainty_do_not_bend_the_line(void **state)
 	end(&trace);
 }
 
-static void points_after_damage_are_not_used(void **state)
+static void clock_points_after_damage_are_ignored(void **state)
 {
 	struct trace trace;
 	int64_t real;
@@ -287,7 +287,7 @@ static void points_after_damage_are_not_used(void **state)
 	end(&trace);
 }
 
-static void file_of_another_clock_is_not_used(void **state)
+static void clock_points_of_another_clock_are_ignored(void **state)
 {
 	struct trace trace;
 
@@ -303,7 +303,7 @@ static void file_of_another_clock_is_not_used(void **state)
 	end(&trace);
 }
 
-static void appended_points_are_read(void **state)
+static void appended_clock_points_are_read(void **state)
 {
 	struct trace trace;
 	int64_t real;
@@ -332,15 +332,15 @@ static void appended_points_are_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(error_is_at_most_the_stated_uncertainty_at_200_ppm),
-		cmocka_unit_test(error_is_at_most_the_stated_uncertainty_when_the_rate_changes),
+		cmocka_unit_test(corrected_time_error_is_within_uncertainty_at_200_ppm),
+		cmocka_unit_test(corrected_time_error_is_within_uncertainty_when_rate_changes),
 		cmocka_unit_test(step_of_real_time_is_a_discontinuity),
-		cmocka_unit_test(suspend_is_no_step_if_the_clock_runs_through_it),
-		cmocka_unit_test(traces_of_one_clock_have_one_steady_time),
-		cmocka_unit_test(points_within_their_uncertainty_do_not_bend_the_line),
-		cmocka_unit_test(points_after_damage_are_not_used),
-		cmocka_unit_test(file_of_another_clock_is_not_used),
-		cmocka_unit_test(appended_points_are_read),
+		cmocka_unit_test(suspend_is_no_step_if_the_clock_counts_during_it),
+		cmocka_unit_test(steady_time_of_one_clock_is_the_same_in_all_traces),
+		cmocka_unit_test(clock_points_within_their_uncertainty_cause_no_rate_change),
+		cmocka_unit_test(clock_points_after_damage_are_ignored),
+		cmocka_unit_test(clock_points_of_another_clock_are_ignored),
+		cmocka_unit_test(appended_clock_points_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

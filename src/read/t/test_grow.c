@@ -107,7 +107,7 @@ static void growing_file_returns_complete_packets_once(void **state)
  * The file is truncated to any length, after any number of packets was read. If packets that were read are missing, the
  * stream ends with an error, whatever is written later.
  */
-static void truncated_file_is_an_error(void **state)
+static void truncated_stream_file_is_an_error(void **state)
 {
 	struct wmk_read_trace *trace;
 	struct wmk_read_stream *stream;
@@ -147,7 +147,7 @@ static void truncated_file_is_an_error(void **state)
  * A packet that did not fit on the disk is removed again, and another one is written: no byte of the first one remains
  * in the window.
  */
-static void rewritten_packet_is_read_again(void **state)
+static void packet_that_replaces_a_removed_packet_is_read(void **state)
 {
 	uint8_t first[RIG_PACKET], packet[RIG_PACKET];
 	struct wmk_read_trace *trace;
@@ -241,7 +241,7 @@ static void incomplete_packet_is_no_damage_while_written(void **state)
 }
 
 /* Data that is written after the opening is not read, and its undeclared events are no error. */
-static void data_after_the_opening_is_not_read(void **state)
+static void data_written_after_the_trace_was_opened_is_not_read(void **state)
 {
 	uint8_t packet[RIG_PACKET];
 	struct wmk_read_trace *trace;
@@ -267,10 +267,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(growing_file_returns_complete_packets_once),
-		cmocka_unit_test(truncated_file_is_an_error),
-		cmocka_unit_test(rewritten_packet_is_read_again),
+		cmocka_unit_test(truncated_stream_file_is_an_error),
+		cmocka_unit_test(packet_that_replaces_a_removed_packet_is_read),
 		cmocka_unit_test(incomplete_packet_is_no_damage_while_written),
-		cmocka_unit_test(data_after_the_opening_is_not_read),
+		cmocka_unit_test(data_written_after_the_trace_was_opened_is_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static const char *show(const struct wmk_print_labels *labels, uint64_t value, s
 }
 
 /* Random ranges in random order, also with the end before the begin; with shared names or without. */
-static void random_labels_equal_linear_search(void **state)
+static void label_search_equals_linear_search_for_random_ranges(void **state)
 {
 	uint64_t seed = 88172645463325252u;
 	struct wmk_print_text out = { .max = SIZE_MAX };
@@ -160,7 +160,7 @@ static uint64_t some_shown(enum way way, unsigned i, char *wanted, size_t size)
  * 300,000 labels for half as many values: each overlaps the next one; one covers all values; half of them are beside
  * and within the others; all have the same name.
  */
-static void many_labels_are_found_in_time(void **state)
+static void label_search_is_fast_with_many_overlapping_labels(void **state)
 {
 	static struct wmk_label labels[N];
 	static char names[N][8];
@@ -193,8 +193,8 @@ static void many_labels_are_found_in_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_labels_equal_linear_search),
-		cmocka_unit_test(many_labels_are_found_in_time),
+		cmocka_unit_test(label_search_equals_linear_search_for_random_ranges),
+		cmocka_unit_test(label_search_is_fast_with_many_overlapping_labels),
 	};
 
 	return cmocka_run_group_tests_name("read-labels", tests, NULL, NULL);

@@ -173,7 +173,7 @@ static void world_over(struct world *w, unsigned n, unsigned n_damages)
 }
 
 /* A record waits for streams that have not been read up to its time. */
-static void later_records_wait_for_slower_streams(void **state)
+static void live_reader_holds_records_until_slower_streams_are_read(void **state)
 {
 	struct world w;
 
@@ -205,7 +205,7 @@ static void publish(int live, uint64_t ts, uint64_t inverted)
 }
 
 /* The writer sees the lock of the reader, and publishes a time before which all records are written. */
-static void records_before_the_low_water_time_do_not_wait(void **state)
+static void live_reader_returns_records_before_the_low_water_time(void **state)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET }, unlocked = whole;
 	struct world w;
@@ -291,7 +291,7 @@ static void new_events_are_read_when_metadata_grows(void **state)
 }
 
 /* Files appear, disappear, and appear again with the same name. */
-static void streams_may_appear_and_disappear(void **state)
+static void live_reader_reads_streams_that_appear_and_disappear(void **state)
 {
 	struct world w;
 
@@ -373,7 +373,7 @@ static void following_ends_after_the_selected_time(void **state)
 }
 
 /* A missing directory is an error, or awaited. */
-static void missing_directory_is_an_error_or_awaited(void **state)
+static void missing_trace_directory_is_an_error_unless_awaited(void **state)
 {
 	const char *path = "/tmp/waymark-grow-nothing";
 	struct world w;
@@ -469,15 +469,15 @@ static void chunk_that_a_rotation_closes_is_read_in_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(later_records_wait_for_slower_streams),
-		cmocka_unit_test(records_before_the_low_water_time_do_not_wait),
+		cmocka_unit_test(live_reader_holds_records_until_slower_streams_are_read),
+		cmocka_unit_test(live_reader_returns_records_before_the_low_water_time),
 		cmocka_unit_test(quiet_stream_does_not_delay_others),
 		cmocka_unit_test(new_events_are_read_when_metadata_grows),
-		cmocka_unit_test(streams_may_appear_and_disappear),
+		cmocka_unit_test(live_reader_reads_streams_that_appear_and_disappear),
 		cmocka_unit_test(truncated_stream_is_reported_once),
 		cmocka_unit_test(incomplete_packet_at_the_end_is_damage_if_not_written),
 		cmocka_unit_test(following_ends_after_the_selected_time),
-		cmocka_unit_test(missing_directory_is_an_error_or_awaited),
+		cmocka_unit_test(missing_trace_directory_is_an_error_unless_awaited),
 		cmocka_unit_test(chunk_that_a_rotation_moves_before_it_is_opened_is_read_once),
 		cmocka_unit_test(chunk_that_a_rotation_closes_is_read_in_order),
 	};

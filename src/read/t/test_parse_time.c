@@ -75,7 +75,7 @@ static void times_of_day_are_parsed(void **state)
 	tzset();
 }
 
-static void other_texts_are_refused(void **state)
+static void invalid_time_texts_are_refused(void **state)
 {
 	static const char *const texts[] = { "",
 					     "x",
@@ -119,7 +119,7 @@ int main(void)
 		cmocka_unit_test(seconds_since_1970_are_parsed),
 		cmocka_unit_test(dates_are_parsed),
 		cmocka_unit_test(times_of_day_are_parsed),
-		cmocka_unit_test(other_texts_are_refused),
+		cmocka_unit_test(invalid_time_texts_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ static const char second[] = PACKET("\1") EVENT("\6", "\x20") "\x07" "\x20" LONG
 #define CPU3 "{ cpu_id = 3 }, { vpid = -2 }, "
 #define CPU1 "{ cpu_id = 1 }, { vpid = -2 }, "
 
-static void records_equal_babeltrace2(void **state)
+static void printed_records_equal_those_of_babeltrace2(void **state)
 {
 	struct rig rig;
 
@@ -157,7 +157,7 @@ static void records_equal_babeltrace2(void **state)
 	"\"z\" } } }"
 
 /* --fields=trace,loglevel --names=scope */
-static void scope_names_equal_babeltrace2(void **state)
+static void printed_scope_names_equal_those_of_babeltrace2(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST;
 	struct wmk_print_options options = { .clock = WMK_PRINT_TIME };
@@ -184,7 +184,7 @@ static void scope_names_equal_babeltrace2(void **state)
 	"trace:procname = proc, trace:vpid = (42), "
 
 /* --fields=all --names=header,context --no-delta --clock-cycles; and with the delta, as t1 below shows it. */
-static void header_names_equal_babeltrace2(void **state)
+static void printed_header_names_equal_those_of_babeltrace2(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST UNNAMED;
 	struct wmk_print_options options = { .clock = WMK_PRINT_CYCLES, .no_delta = true };
@@ -329,7 +329,7 @@ static void times_are_rounded_as_in_babeltrace2(void **state)
 /*
  * If any byte of the contexts and payload is missing, the result is an error without text, and the time is unchanged.
  */
-static void missing_bytes_print_nothing(void **state)
+static void record_with_missing_bytes_is_an_error_and_prints_nothing(void **state)
 {
 	static const char bytes[] = PACKET("\3") INTS NEST;
 	const struct wmk_ctf_bytes whole = { (const uint8_t *)bytes, 0, (sizeof(bytes) - 1) * 8 };
@@ -405,7 +405,7 @@ static void too_long_line_is_an_error(void **state)
 	free(bytes);
 }
 
-static void odd_names_are_escaped(void **state)
+static void control_characters_in_printed_names_are_escaped(void **state)
 {
 	static const char text[] = "trace { major = 1; minor = 8; byte_order = le; };\nenv { hostname = 7; vpid = "
 		"\"x\\n\"; procname = \"\\033[2J\"; };\n"
@@ -519,7 +519,7 @@ static unsigned longest_run(const struct wmk_read_table *table)
 }
 
 /* The number of probes stays small with many enumerations. */
-static void many_enumerations_are_found_in_few_probes(void **state)
+static void label_cache_finds_many_enumerations_in_few_probes(void **state)
 {
 	static struct wmk_label labels[100000];
 	const unsigned n = WMK_ARRAY_LEN(labels);
@@ -571,18 +571,18 @@ static void print_options_are_parsed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_equal_babeltrace2),
-		cmocka_unit_test(scope_names_equal_babeltrace2),
-		cmocka_unit_test(header_names_equal_babeltrace2),
+		cmocka_unit_test(printed_records_equal_those_of_babeltrace2),
+		cmocka_unit_test(printed_scope_names_equal_those_of_babeltrace2),
+		cmocka_unit_test(printed_header_names_equal_those_of_babeltrace2),
 		cmocka_unit_test(lost_records_are_reported),
 		cmocka_unit_test(times_print_in_each_format),
 		cmocka_unit_test(times_are_rounded_as_in_babeltrace2),
-		cmocka_unit_test(missing_bytes_print_nothing),
+		cmocka_unit_test(record_with_missing_bytes_is_an_error_and_prints_nothing),
 		cmocka_unit_test(too_long_line_is_an_error),
-		cmocka_unit_test(odd_names_are_escaped),
+		cmocka_unit_test(control_characters_in_printed_names_are_escaped),
 		cmocka_unit_test(types_of_ctf2_are_printed),
 		cmocka_unit_test(labels_of_a_shared_type_are_formatted_once),
-		cmocka_unit_test(many_enumerations_are_found_in_few_probes),
+		cmocka_unit_test(label_cache_finds_many_enumerations_in_few_probes),
 		cmocka_unit_test(print_options_are_parsed),
 	};
 

@@ -69,7 +69,7 @@ static void check_times(const struct wmk_read_clock_points *points, double from,
 	}
 }
 
-static void error_is_within_the_uncertainty(void **state)
+static void relay_time_error_is_within_the_uncertainty(void **state)
 {
 	static const double delays[] = { 20e3, 1e6, 40e6 };      /* ns: a loopback, a building, a continent */
 	unsigned seed = (unsigned)getpid();
@@ -99,7 +99,7 @@ static void error_is_within_the_uncertainty(void **state)
 		}
 }
 
-static void less_certain_points_that_are_close_are_left_out(void **state)
+static void less_certain_relay_clock_points_near_others_are_omitted(void **state)
 {
 	struct wmk_clock_point all[] = {
 		{ 5000, 1, 1, 400, 0 }, { 1000, 1, 1, 900, 0 }, { 1100, 1, 1, 300, 0 }, { 1200, 1, 1, 500, 0 },
@@ -117,7 +117,7 @@ static void less_certain_points_that_are_close_are_left_out(void **state)
 	assert_int_equal(list.n, 0);
 }
 
-static void damaged_file_is_reported(void **state)
+static void damaged_file_of_relay_clock_points_is_reported(void **state)
 {
 	static const struct wmk_clock_point points[] = {
 		{ 10, 20, 30, 1, 0 }, { 20, 30, 40, 1, 0 }, { 5, 40, 50, 1, 0 },
@@ -163,9 +163,9 @@ static void damaged_file_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(error_is_within_the_uncertainty),
-		cmocka_unit_test(less_certain_points_that_are_close_are_left_out),
-		cmocka_unit_test(damaged_file_is_reported),
+		cmocka_unit_test(relay_time_error_is_within_the_uncertainty),
+		cmocka_unit_test(less_certain_relay_clock_points_near_others_are_omitted),
+		cmocka_unit_test(damaged_file_of_relay_clock_points_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void check_number(uint64_t value)
 	same(text, wmk_print_binary(text, value, 5), wanted + 59);
 }
 
-static void integers_equal_printf(void **state)
+static void printed_integers_equal_those_of_printf(void **state)
 {
 	uint64_t power = 1;
 
@@ -97,7 +97,7 @@ static void check_real(double value)
 	same(text, wmk_print_real(text, value), wanted);
 }
 
-static void reals_equal_printf(void **state)
+static void printed_reals_equal_those_of_printf(void **state)
 {
 	static const double some[] = {
 		0,           0.1,      0.5,       1,        10,       99999.95,     999999,
@@ -141,7 +141,7 @@ static char *plain(char *p, unsigned char c)
 	return p + 1;
 }
 
-static void strings_are_escaped(void **state)
+static void printed_strings_are_escaped(void **state)
 {
 	char s[40], text[256], wanted[256], *p;
 
@@ -193,7 +193,7 @@ static const char *utf8_of(const char *s, size_t len, unsigned encoding)
 	return text;
 }
 
-static void encodings_become_utf8(void **state)
+static void strings_of_each_encoding_are_printed_as_utf8(void **state)
 {
 	(void)state;
 	assert_string_equal(utf8_of("a\0\xe9\0\xac\x20\x3d\xd8\0\xde", 10, WMK_ENCODING_UTF16LE),
@@ -219,9 +219,12 @@ static void encodings_become_utf8(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(integers_equal_printf),
-					    cmocka_unit_test(reals_equal_printf), cmocka_unit_test(strings_are_escaped),
-					    cmocka_unit_test(encodings_become_utf8) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(printed_integers_equal_those_of_printf),
+		cmocka_unit_test(printed_reals_equal_those_of_printf),
+		cmocka_unit_test(printed_strings_are_escaped),
+		cmocka_unit_test(strings_of_each_encoding_are_printed_as_utf8),
+	};
 	const char *given = getenv("WMK_SEED");
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;

@@ -100,7 +100,7 @@ static void acknowledged_data_is_on_the_disk(void **state)
 }
 
 /* A stream with limited files: a file is on the disk before the next file begins. */
-static void each_file_of_a_limited_stream_is_on_the_disk(void **state)
+static void file_of_a_limited_stream_is_synced_before_the_next_begins(void **state)
 {
 	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .tracefile_size = 8192,
 						 .tracefile_count = 8, .chunk = "" };
@@ -134,7 +134,7 @@ static enum wmk_ingest_verdict compare(const struct wmk_ingest_end *end, uint64_
 	return wmk_ingest_compare(end, &packet, byte_positions);
 }
 
-static void packet_is_identified_by_its_range(void **state)
+static void packet_is_identified_by_its_range_of_ring_positions(void **state)
 {
 	const struct wmk_ctf_packet first = { .sequence = 0, .ring_position = 100, .content = 50 },
 				    second = { .sequence = 1, .ring_position = 200, .content = 100 },
@@ -161,7 +161,7 @@ static void packet_is_identified_by_its_range(void **state)
 	assert_int_equal(compare(&end, 4, 300, 0, true), WMK_INGEST_MISSING);
 }
 
-static void position_of_a_kernel_channel_is_a_count(void **state)
+static void position_of_a_kernel_channel_packet_is_a_record_count(void **state)
 {
 	const struct wmk_ctf_packet first = { .sequence = 0, .ring_position = 3, .content = 500 };
 	struct wmk_ingest_end end = { 0 };
@@ -177,10 +177,10 @@ static void position_of_a_kernel_channel_is_a_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packet_is_identified_by_its_range),
-		cmocka_unit_test(position_of_a_kernel_channel_is_a_count),
+		cmocka_unit_test(packet_is_identified_by_its_range_of_ring_positions),
+		cmocka_unit_test(position_of_a_kernel_channel_packet_is_a_record_count),
 		cmocka_unit_test(acknowledged_data_is_on_the_disk),
-		cmocka_unit_test(each_file_of_a_limited_stream_is_on_the_disk),
+		cmocka_unit_test(file_of_a_limited_stream_is_synced_before_the_next_begins),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -52,7 +52,7 @@ static void ends_with(struct client *client, int err, const char *words)
 	client_close(client);
 }
 
-static void wrong_order_is_refused(void **state)
+static void relay_refuses_messages_in_wrong_order(void **state)
 {
 	struct relay_rig rig;
 	struct client client, writer;
@@ -98,7 +98,7 @@ static void wrong_order_is_refused(void **state)
 	relay_rig_end(&rig);
 }
 
-static void wrong_lengths_are_refused(void **state)
+static void relay_refuses_frames_of_wrong_length(void **state)
 {
 	static const struct wmk_relay_frame wrong[] = {
 		{ .type = WMK_RELAY_TRACE, .number = 2, .length = WMK_RELAY_BODY_MAX + 1 },
@@ -135,7 +135,7 @@ static int open_trace(struct client *client, const char *session, const char *su
 	return client_request(client, WMK_RELAY_TRACE, &trace, NULL);
 }
 
-static void wrong_names_are_refused(void **state)
+static void relay_refuses_invalid_host_session_and_path_names(void **state)
 {
 	static const char *const hosts[] = { "..", ".", "a/b", "/etc", ".web", "web 1" },
 			  *const sessions[] = { "", ".", "..", "../web2", "a/b", "/etc", ".hidden", "a\nb" },
@@ -315,7 +315,7 @@ static void connections_of_a_host_are_limited(void **state)
 	relay_rig_end(&rig);
 }
 
-static void half_open_connections_harm_no_other(void **state)
+static void half_open_connections_do_not_delay_other_senders(void **state)
 {
 	enum { MANY = 300 };
 	static struct client many[MANY];
@@ -340,14 +340,14 @@ static void half_open_connections_harm_no_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wrong_order_is_refused),
-		cmocka_unit_test(wrong_lengths_are_refused),
-		cmocka_unit_test(wrong_names_are_refused),
+		cmocka_unit_test(relay_refuses_messages_in_wrong_order),
+		cmocka_unit_test(relay_refuses_frames_of_wrong_length),
+		cmocka_unit_test(relay_refuses_invalid_host_session_and_path_names),
 		cmocka_unit_test(links_in_the_relays_tree_are_refused),
 		cmocka_unit_test(host_over_its_quota_is_refused),
 		cmocka_unit_test(host_above_its_rate_is_delayed),
 		cmocka_unit_test(connections_of_a_host_are_limited),
-		cmocka_unit_test(half_open_connections_harm_no_other),
+		cmocka_unit_test(half_open_connections_do_not_delay_other_senders),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -113,7 +113,7 @@ static void packet_that_the_relay_has_is_dropped(void **state)
 	relay_rig_end(&rig);
 }
 
-static void packet_that_overlaps_is_refused(void **state)
+static void relay_refuses_a_packet_that_overlaps_the_last_one(void **state)
 {
 	struct relay_rig rig;
 	struct client client;
@@ -132,7 +132,7 @@ static void packet_that_overlaps_is_refused(void **state)
 	relay_rig_end(&rig);
 }
 
-static void missing_packet_is_refused(void **state)
+static void packet_after_a_missing_packet_is_refused_by_the_relay(void **state)
 {
 	struct relay_rig rig;
 	struct client client;
@@ -147,7 +147,7 @@ static void missing_packet_is_refused(void **state)
 	relay_rig_end(&rig);
 }
 
-static void sender_continues_after_a_break(void **state)
+static void sender_resumes_after_a_broken_connection(void **state)
 {
 	struct relay_rig rig;
 	struct client client;
@@ -188,7 +188,7 @@ static void sender_continues_after_a_break(void **state)
 	relay_rig_end(&rig);
 }
 
-static void new_connection_ends_the_old_one(void **state)
+static void new_connection_for_a_trace_closes_the_old_one(void **state)
 {
 	struct relay_rig rig;
 	struct client old, client;
@@ -248,7 +248,7 @@ static void kill_child(struct relay_rig *rig, pid_t child, long size)
 }
 
 /* The relay is killed after it wrote a packet. It may or may not have acknowledged the packet. */
-static void relay_killed_before_acknowledgement_has_the_packet_once(void **state)
+static void relay_killed_before_acknowledgement_stores_the_packet_once(void **state)
 {
 	struct relay_rig rig;
 	struct client client;
@@ -291,7 +291,7 @@ static void send_part(struct client *client, uint32_t content, uint32_t part)
 }
 
 /* A packet is written as it arrives. The next relay removes the part that a killed relay wrote. */
-static void relay_killed_within_a_large_packet_has_none_of_it(void **state)
+static void restarted_relay_removes_a_partly_received_packet(void **state)
 {
 	struct relay_rig rig;
 	struct client client;
@@ -317,7 +317,7 @@ static void relay_killed_within_a_large_packet_has_none_of_it(void **state)
 }
 
 /* A commit while the packet arrives does not acknowledge the packet. So a later commit does. */
-static void large_packet_is_acknowledged_after_a_commit_within_it(void **state)
+static void large_packet_is_acknowledged_by_the_commit_after_its_end(void **state)
 {
 	static const uint8_t rest[50000];
 	struct relay_rig rig;
@@ -440,7 +440,7 @@ static void rotation_closes_a_chunk(void **state)
 	relay_rig_end(&rig);
 }
 
-static void cleared_stream_begins_again(void **state)
+static void cleared_stream_restarts_without_earlier_packets(void **state)
 {
 	const struct wmk_relay_stream stream = { .name = "app_0", .chunk = "" };
 	struct wmk_relay_stream_reply reply;
@@ -465,7 +465,7 @@ static void cleared_stream_begins_again(void **state)
 	relay_rig_end(&rig);
 }
 
-static void relay_stores_points_of_its_clock(void **state)
+static void relay_stores_clock_points_from_the_sender(void **state)
 {
 	struct wmk_relay_times first, times;
 	struct wmk_relay_clock point = { .uuid = "", .relay = "" };
@@ -515,7 +515,7 @@ static uint64_t listed(struct client *client, const char *host, const char *sess
 	return 0;
 }
 
-static void viewed_paths_stay_below_their_host(void **state)
+static void viewer_cannot_read_paths_outside_of_the_host_directory(void **state)
 {
 	static const char at[] = SUB "/metadata";
 	struct wmk_relay_view_part part = { .host = "web1", .session = "shop", .path = at, .length = 100 };
@@ -557,7 +557,7 @@ static void viewed_paths_stay_below_their_host(void **state)
 	relay_rig_end(&rig);
 }
 
-static void relay_that_lost_its_disk_continues_after_a_gap(void **state)
+static void relay_that_lost_its_files_accepts_packets_after_a_gap(void **state)
 {
 	const struct wmk_relay_stream stream = { .name = "app_0", .create = true, .continue_at = 3, .chunk = "" };
 	struct relay_rig rig;
@@ -579,20 +579,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(acknowledged_data_is_in_the_files),
 		cmocka_unit_test(packet_that_the_relay_has_is_dropped),
-		cmocka_unit_test(packet_that_overlaps_is_refused),
-		cmocka_unit_test(missing_packet_is_refused),
-		cmocka_unit_test(sender_continues_after_a_break),
-		cmocka_unit_test(new_connection_ends_the_old_one),
-		cmocka_unit_test(relay_killed_before_acknowledgement_has_the_packet_once),
-		cmocka_unit_test(relay_killed_within_a_large_packet_has_none_of_it),
-		cmocka_unit_test(large_packet_is_acknowledged_after_a_commit_within_it),
+		cmocka_unit_test(relay_refuses_a_packet_that_overlaps_the_last_one),
+		cmocka_unit_test(packet_after_a_missing_packet_is_refused_by_the_relay),
+		cmocka_unit_test(sender_resumes_after_a_broken_connection),
+		cmocka_unit_test(new_connection_for_a_trace_closes_the_old_one),
+		cmocka_unit_test(relay_killed_before_acknowledgement_stores_the_packet_once),
+		cmocka_unit_test(restarted_relay_removes_a_partly_received_packet),
+		cmocka_unit_test(large_packet_is_acknowledged_by_the_commit_after_its_end),
 		cmocka_unit_test(large_packets_are_in_files_of_limited_size),
 		cmocka_unit_test(repeated_metadata_is_written_once),
 		cmocka_unit_test(rotation_closes_a_chunk),
-		cmocka_unit_test(cleared_stream_begins_again),
-		cmocka_unit_test(relay_stores_points_of_its_clock),
-		cmocka_unit_test(viewed_paths_stay_below_their_host),
-		cmocka_unit_test(relay_that_lost_its_disk_continues_after_a_gap),
+		cmocka_unit_test(cleared_stream_restarts_without_earlier_packets),
+		cmocka_unit_test(relay_stores_clock_points_from_the_sender),
+		cmocka_unit_test(viewer_cannot_read_paths_outside_of_the_host_directory),
+		cmocka_unit_test(relay_that_lost_its_files_accepts_packets_after_a_gap),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

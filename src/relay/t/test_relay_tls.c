@@ -197,7 +197,7 @@ static void sender_with_certificate_is_served(void **state)
 	rig_end(&rig);
 }
 
-static void name_of_another_host_is_refused(void **state)
+static void sender_with_certificate_of_another_host_is_refused(void **state)
 {
 	struct tls_rig rig;
 	struct tls_client client;
@@ -215,7 +215,7 @@ static void name_of_another_host_is_refused(void **state)
 	rig_end(&rig);
 }
 
-static void wrong_certificates_are_refused(void **state)
+static void invalid_certificates_are_refused_by_the_relay(void **state)
 {
 	struct tls_rig rig, other;
 	struct tls_client client;
@@ -246,7 +246,7 @@ static void wrong_certificates_are_refused(void **state)
 }
 
 /* A client without a certificate, and a client without TLS 1.3. */
-static void openssl_clients_are_refused(void **state)
+static void clients_without_certificate_or_tls_1_3_are_refused(void **state)
 {
 	struct tls_rig rig;
 	char command[600], *out, *err;
@@ -299,9 +299,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sender_with_certificate_is_served),
-		cmocka_unit_test(name_of_another_host_is_refused),
-		cmocka_unit_test(wrong_certificates_are_refused),
-		cmocka_unit_test(openssl_clients_are_refused),
+		cmocka_unit_test(sender_with_certificate_of_another_host_is_refused),
+		cmocka_unit_test(invalid_certificates_are_refused_by_the_relay),
+		cmocka_unit_test(clients_without_certificate_or_tls_1_3_are_refused),
 		cmocka_unit_test(revoked_certificate_ends_a_connection),
 	};
 

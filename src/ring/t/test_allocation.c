@@ -45,7 +45,7 @@ static void polled_ring_loses_records_that_need_a_system_call(void **state)
 }
 
 /* With PER_SET, the CPU ring stays empty, and only min(8, number of CPUs) claim rings are used. */
-static void shared_rings_replace_those_of_cpus(void **state)
+static void writers_of_a_shared_ring_set_use_no_cpu_rings(void **state)
 {
 	uint64_t word = 7;
 	const struct waymark_ring_frag frag = { &word, 8, WAYMARK_FRAG_WORDS };
@@ -121,7 +121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polled_ring_loses_records_that_need_a_system_call),
-		cmocka_unit_test(shared_rings_replace_those_of_cpus),
+		cmocka_unit_test(writers_of_a_shared_ring_set_use_no_cpu_rings),
 		cmocka_unit_test(writer_yields_to_the_holder_of_shared_rings),
 	};
 

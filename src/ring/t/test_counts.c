@@ -219,7 +219,7 @@ static void one(const struct number *number, const struct violation *violation)
 	pair_close(&p);
 }
 
-static void test_every_wrong_number_is_a_corrupt_ring(void **state)
+static void out_of_range_position_or_count_makes_the_ring_corrupt(void **state)
 {
 	(void)state;
 	for (size_t n = 0; n < WMK_ARRAY_LEN(numbers); n++)
@@ -229,7 +229,7 @@ static void test_every_wrong_number_is_a_corrupt_ring(void **state)
 }
 
 /* Up to its limit, a count is returned unchanged. */
-static void test_largest_counts_are_valid(void **state)
+static void ring_counts_up_to_their_maximum_are_valid(void **state)
 {
 	struct waymark_ring_packet packet;
 	struct pair p;
@@ -246,7 +246,7 @@ static void test_largest_counts_are_valid(void **state)
 }
 
 /* The totals for another process are current without a read. They count from the last clear. */
-static void test_totals_include_unread_records(void **state)
+static void ring_totals_include_unread_records(void **state)
 {
 	struct wmk_ring_totals totals;
 	struct pair p;
@@ -276,7 +276,7 @@ static void test_totals_include_unread_records(void **state)
 }
 
 /* In overwrite mode, the reader then finds exactly the records that the totals do not count as overwritten. */
-static void test_totals_include_overwritten_records(void **state)
+static void ring_totals_include_overwritten_records(void **state)
 {
 	struct waymark_ring_packet packet;
 	struct wmk_ring_totals totals;
@@ -329,11 +329,11 @@ static void test_totals_of_a_corrupt_ring_are_limited(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_totals_include_unread_records),
-		cmocka_unit_test(test_totals_include_overwritten_records),
+		cmocka_unit_test(ring_totals_include_unread_records),
+		cmocka_unit_test(ring_totals_include_overwritten_records),
 		cmocka_unit_test(test_totals_of_a_corrupt_ring_are_limited),
-		cmocka_unit_test(test_every_wrong_number_is_a_corrupt_ring),
-		cmocka_unit_test(test_largest_counts_are_valid),
+		cmocka_unit_test(out_of_range_position_or_count_makes_the_ring_corrupt),
+		cmocka_unit_test(ring_counts_up_to_their_maximum_are_valid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

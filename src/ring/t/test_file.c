@@ -69,7 +69,7 @@ static uint64_t take_all(struct pair *p, uint64_t *next, int *err)
 /*
  * The writer, the reader and the creator have ended. A new reader continues where the earlier one stopped.
  */
-static void next_reader_of_ring_file_continues_after_all_others_closed_it(void **state)
+static void new_reader_of_a_ring_file_continues_after_the_last_reader(void **state)
 {
 	struct waymark_ring_packet packet, last = { 0 };
 	struct pair p;
@@ -243,7 +243,7 @@ static int touch_cut(bool handler)
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void test_only_guarded_faults_are_caught(void **state)
+static void only_guarded_accesses_survive_a_truncated_ring_file(void **state)
 {
 	(void)state;
 	assert_int_equal(touch_cut(true), 42);
@@ -253,11 +253,11 @@ static void test_only_guarded_faults_are_caught(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(next_reader_of_ring_file_continues_after_all_others_closed_it, file_remove),
+		cmocka_unit_test_teardown(new_reader_of_a_ring_file_continues_after_the_last_reader, file_remove),
 		cmocka_unit_test_teardown(test_unsafe_ring_memory_is_refused, file_remove),
 		cmocka_unit_test_teardown(test_cut_ring_file_is_an_error, file_remove),
 		cmocka_unit_test_teardown(ring_file_truncated_after_the_check_reads_as_zeros, file_remove),
-		cmocka_unit_test_teardown(test_only_guarded_faults_are_caught, file_remove),
+		cmocka_unit_test_teardown(only_guarded_accesses_survive_a_truncated_ring_file, file_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void *record_always(void *arg)
 	return NULL;
 }
 
-static void sub_buffer_begun_after_the_beacon_is_never_older_than_it(void **state)
+static void sub_buffer_never_begins_before_an_earlier_beacon_time(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -149,7 +149,7 @@ static void sub_buffer_begun_after_the_beacon_is_never_older_than_it(void **stat
 }
 
 /* A floor in the future rejects all older records on each path. Such records go to a claim ring, and none is lost. */
-static void records_older_than_the_floor_go_to_a_claim_ring(void **state)
+static void records_before_the_minimum_time_go_to_a_claim_ring(void **state)
 {
 	struct pair p;
 	uint64_t lost, before[512], v = 1;
@@ -221,7 +221,7 @@ static void test_blocking_writer_waits_for_the_reader(void **state)
 	pair_close(&p);
 }
 
-static void blocked_writer_gives_up_at_its_timeout_or_if_it_must_not_wait(void **state)
+static void blocked_writer_stops_waiting_at_its_timeout(void **state)
 {
 	struct pair p;
 	struct timespec a, b;
@@ -266,7 +266,7 @@ static void blocked_writer_gives_up_at_its_timeout_or_if_it_must_not_wait(void *
 
 /* ── claims ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_claim_rings_take_records_without_rseq(void **state)
+static void claim_rings_store_records_of_writers_without_rseq(void **state)
 {
 	static const uint64_t zero;
 	struct pair p;
@@ -393,7 +393,7 @@ static void long_records_are_complete_under_frequent_timer_signals(void **state)
 	pair_close(&p);
 }
 
-static void rings_stay_unfilled_after_mlockall(void **state)
+static void mlockall_does_not_allocate_ring_memory(void **state)
 {
 	struct pair p;
 
@@ -423,7 +423,7 @@ static void rings_stay_unfilled_after_mlockall(void **state)
 	pair_close(&p);
 }
 
-static void record_is_refused_when_guard_has_changed_or_set_is_retired(void **state)
+static void record_with_a_stale_guard_or_retired_ring_set_is_refused(void **state)
 {
 	struct pair p;
 	uint64_t guard = 5, v[2] = { 1, 2 };
@@ -476,7 +476,7 @@ static void *record_stale(void *arg)
 	return NULL;
 }
 
-static void stale_recorder_records_nothing_while_its_set_is_reopened(void **state)
+static void stale_recorder_records_nothing_into_a_reopened_ring_set(void **state)
 {
 	struct waymark_ring_set *again;
 	struct stale stale;
@@ -503,17 +503,17 @@ static void stale_recorder_records_nothing_while_its_set_is_reopened(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(record_is_refused_when_guard_has_changed_or_set_is_retired),
-		cmocka_unit_test(stale_recorder_records_nothing_while_its_set_is_reopened),
+		cmocka_unit_test(record_with_a_stale_guard_or_retired_ring_set_is_refused),
+		cmocka_unit_test(stale_recorder_records_nothing_into_a_reopened_ring_set),
 		cmocka_unit_test(sleeping_reader_is_woken_by_each_new_sub_buffer),
-		cmocka_unit_test(sub_buffer_begun_after_the_beacon_is_never_older_than_it),
-		cmocka_unit_test(records_older_than_the_floor_go_to_a_claim_ring),
+		cmocka_unit_test(sub_buffer_never_begins_before_an_earlier_beacon_time),
+		cmocka_unit_test(records_before_the_minimum_time_go_to_a_claim_ring),
 		cmocka_unit_test(test_blocking_writer_waits_for_the_reader),
-		cmocka_unit_test(blocked_writer_gives_up_at_its_timeout_or_if_it_must_not_wait),
-		cmocka_unit_test(test_claim_rings_take_records_without_rseq),
+		cmocka_unit_test(blocked_writer_stops_waiting_at_its_timeout),
+		cmocka_unit_test(claim_rings_store_records_of_writers_without_rseq),
 		cmocka_unit_test(record_that_a_debugger_steps_through_goes_to_a_claim_ring),
 		cmocka_unit_test(long_records_are_complete_under_frequent_timer_signals),
-		cmocka_unit_test(rings_stay_unfilled_after_mlockall),
+		cmocka_unit_test(mlockall_does_not_allocate_ring_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

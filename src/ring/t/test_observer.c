@@ -67,7 +67,7 @@ static void take_range(struct waymark_ring_set *set, uint32_t ring, uint64_t max
 	waymark_ring_reader_close(observer);
 }
 
-static void observer_counts_from_its_first_piece(void **state)
+static void ring_observer_counts_records_from_its_first_read(void **state)
 {
 	struct pair p;
 	struct range range;
@@ -98,7 +98,7 @@ static void observer_counts_from_its_first_piece(void **state)
 	pair_close(&p);
 }
 
-static void observer_changes_nothing_in_the_ring(void **state)
+static void ring_observer_does_not_change_the_ring(void **state)
 {
 	struct waymark_ring_packet packet;
 	struct range range;
@@ -133,7 +133,7 @@ static void observer_changes_nothing_in_the_ring(void **state)
 	pair_close(&p);
 }
 
-static void observer_begins_where_the_ring_was_cleared(void **state)
+static void ring_observer_starts_after_the_last_clear(void **state)
 {
 	struct pair p;
 	struct range range;
@@ -160,7 +160,7 @@ static void observer_begins_where_the_ring_was_cleared(void **state)
 	pair_close(&p);
 }
 
-static void discard_ring_has_no_observer(void **state)
+static void ring_in_discard_mode_rejects_an_observer(void **state)
 {
 	struct waymark_ring_options options = overwrite();
 	struct waymark_ring_reader *observer;
@@ -193,7 +193,7 @@ static void *record_always(void *arg)
 }
 
 /* On one CPU, one ring has all records. A writer that is always faster than the observer overtakes it often. */
-static void observer_reads_one_range_while_a_thread_writes(void **state)
+static void ring_observer_reads_one_contiguous_range_during_writes(void **state)
 {
 	struct load load = { 0 };
 	struct pair p;
@@ -230,11 +230,11 @@ static void observer_reads_one_range_while_a_thread_writes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(observer_counts_from_its_first_piece),
-		cmocka_unit_test(observer_changes_nothing_in_the_ring),
-		cmocka_unit_test(observer_begins_where_the_ring_was_cleared),
-		cmocka_unit_test(discard_ring_has_no_observer),
-		cmocka_unit_test(observer_reads_one_range_while_a_thread_writes),
+		cmocka_unit_test(ring_observer_counts_records_from_its_first_read),
+		cmocka_unit_test(ring_observer_does_not_change_the_ring),
+		cmocka_unit_test(ring_observer_starts_after_the_last_clear),
+		cmocka_unit_test(ring_in_discard_mode_rejects_an_observer),
+		cmocka_unit_test(ring_observer_reads_one_contiguous_range_during_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,7 +164,7 @@ static void one_point(const char *variable, const char *value, int claims, int s
 	pair_close(&p);
 }
 
-static void test_writers_killed_in_sequences_keep_records(void **state)
+static void records_are_kept_if_a_writer_is_killed_in_an_rseq_section(void **state)
 {
 #ifdef WMK_SEQ_WINDOWS
 	struct waymark_ring_options o = { .size = sizeof(o), .subbuf_size = 4096, .n_subbufs = 2 };
@@ -200,7 +200,7 @@ static void test_writers_killed_in_sequences_keep_records(void **state)
 #endif
 }
 
-static void test_writers_killed_in_claims_keep_records(void **state)
+static void records_are_kept_if_a_writer_is_killed_in_a_claim_ring(void **state)
 {
 	static const char *const names[] = { "claim_claimed", "claim_entered", "claim_copied", "claim_slot",
 					     "claim_committed" };
@@ -221,7 +221,7 @@ static void test_writers_killed_in_claims_keep_records(void **state)
  * This point is before the sequence, on the way to a new sub-buffer: the position of the writer has been read, but not
  * that of the reader.
  */
-static void writers_killed_on_the_way_to_a_sub_buffer_keep_records(void **state)
+static void records_are_kept_if_a_writer_is_killed_between_sub_buffers(void **state)
 {
 	(void)state;
 	for (int after = 0; after < 2; after++)
@@ -308,7 +308,7 @@ static void reader_at_point(const char *point, int stops)
 	pair_close(&p);
 }
 
-static void reader_stopped_while_it_gives_memory_back_loses_no_record(void **state)
+static void reader_stopped_while_it_reclaims_memory_loses_no_record(void **state)
 {
 	static const char *const points[] = { "reclaim_looked", "reclaim_lowered", "reclaim_checked" };
 
@@ -365,10 +365,10 @@ static void writer_stopped_in_the_next_sub_buffer_keeps_its_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_writers_killed_in_sequences_keep_records),
-		cmocka_unit_test(test_writers_killed_in_claims_keep_records),
-		cmocka_unit_test(writers_killed_on_the_way_to_a_sub_buffer_keep_records),
-		cmocka_unit_test(reader_stopped_while_it_gives_memory_back_loses_no_record),
+		cmocka_unit_test(records_are_kept_if_a_writer_is_killed_in_an_rseq_section),
+		cmocka_unit_test(records_are_kept_if_a_writer_is_killed_in_a_claim_ring),
+		cmocka_unit_test(records_are_kept_if_a_writer_is_killed_between_sub_buffers),
+		cmocka_unit_test(reader_stopped_while_it_reclaims_memory_loses_no_record),
 		cmocka_unit_test(writer_stopped_in_the_next_sub_buffer_keeps_its_record),
 	};
 

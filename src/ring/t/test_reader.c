@@ -285,7 +285,7 @@ static void clear_in(unsigned mode, int other)
  * A chunk ends in the middle of a sub-buffer, which the writer then leaves. Nothing beyond the cut is returned. The
  * next chunk has the rest, with its own counts, also in the next reader.
  */
-static void chunk_ends_at_its_cut_and_next_one_counts_anew(void **state)
+static void ring_read_stops_at_the_chunk_end_and_counts_restart(void **state)
 {
 	uint64_t counted[512] = { 0 }, first, lost, all_lost = 0, fields;
 	struct wmk_ring_cut cut;
@@ -322,7 +322,7 @@ static void chunk_ends_at_its_cut_and_next_one_counts_anew(void **state)
 	pair_close(&p);
 }
 
-static void test_cleared_rings_begin_anew(void **state)
+static void cleared_rings_restart_without_old_records(void **state)
 {
 	cpu_set_t before;
 
@@ -360,7 +360,7 @@ static void *sleep_once(void *arg)
 	return NULL;
 }
 
-static void reader_of_several_sets_is_woken_by_each_set_and_by_its_word(void **state)
+static void reader_of_several_ring_sets_is_woken_by_each_set(void **state)
 {
 	struct pair p[3];
 	struct sleeper s = { 0 };
@@ -422,7 +422,7 @@ static bool is_armed(const struct pair *p)
 }
 
 /* One record on each recording path wakes the reader. In overwrite mode, only a new sub-buffer does. */
-static void reader_of_several_sets_is_woken_by_a_single_record(void **state)
+static void reader_of_several_ring_sets_is_woken_by_one_record(void **state)
 {
 	static const unsigned char text[2000] = "a";
 	struct pair p[3];
@@ -480,7 +480,7 @@ out:
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-static void writer_waits_for_a_resting_reader_but_not_for_a_silent_one(void **state)
+static void blocking_writer_waits_only_for_a_reader_with_heartbeat(void **state)
 {
 	struct pair p;
 	uint64_t waited = 0;
@@ -497,7 +497,7 @@ static void writer_waits_for_a_resting_reader_but_not_for_a_silent_one(void **st
 }
 
 /* wmk_ring_set_wake_for() wakes a sleeping reader only if a ring has recorded since its previous call. */
-static void sleeping_reader_is_woken_if_a_killed_writer_has_recorded(void **state)
+static void reader_is_woken_for_a_record_of_a_killed_writer(void **state)
 {
 	struct pair p;
 	uint32_t *waiting;
@@ -529,12 +529,12 @@ int main(void)
 		cmocka_unit_test(next_reader_process_continues_where_the_last_one_ended),
 		cmocka_unit_test(third_reader_has_exact_counts_at_an_unreleased_piece),
 		cmocka_unit_test(test_invalid_ring_sets_are_refused),
-		cmocka_unit_test(test_cleared_rings_begin_anew),
-		cmocka_unit_test(chunk_ends_at_its_cut_and_next_one_counts_anew),
-		cmocka_unit_test(reader_of_several_sets_is_woken_by_each_set_and_by_its_word),
-		cmocka_unit_test(reader_of_several_sets_is_woken_by_a_single_record),
-		cmocka_unit_test(writer_waits_for_a_resting_reader_but_not_for_a_silent_one),
-		cmocka_unit_test(sleeping_reader_is_woken_if_a_killed_writer_has_recorded),
+		cmocka_unit_test(cleared_rings_restart_without_old_records),
+		cmocka_unit_test(ring_read_stops_at_the_chunk_end_and_counts_restart),
+		cmocka_unit_test(reader_of_several_ring_sets_is_woken_by_each_set),
+		cmocka_unit_test(reader_of_several_ring_sets_is_woken_by_one_record),
+		cmocka_unit_test(blocking_writer_waits_only_for_a_reader_with_heartbeat),
+		cmocka_unit_test(reader_is_woken_for_a_record_of_a_killed_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

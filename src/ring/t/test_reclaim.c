@@ -73,7 +73,7 @@ static void fill(struct pair *p, uint64_t n, uint64_t *written, uint64_t *next)
 }
 
 /* At each position of the writers, in several laps: memory goes down, comes back, and no record is lost. */
-static void idle_ring_gives_memory_back_in_every_lap(void **state)
+static void idle_ring_releases_memory_after_each_wrap_around(void **state)
 {
 	uint64_t written = 0, next = 0, full, now;
 	struct pair p;
@@ -104,7 +104,7 @@ static void idle_ring_gives_memory_back_in_every_lap(void **state)
 }
 
 /* Until the reader allocates memory, at least one sub-buffer of records has room; the rest is counted as lost. */
-static void record_that_finds_no_memory_is_counted(void **state)
+static void record_without_available_ring_memory_is_counted_as_lost(void **state)
 {
 	uint64_t written = 0, next = 0, lost = 0, stored = 0;
 	struct pair p;
@@ -133,7 +133,7 @@ static void record_that_finds_no_memory_is_counted(void **state)
 }
 
 /* Nothing is given back: unread complete sub-buffers, overwrite mode, writers that block or make no system call. */
-static void ring_that_needs_its_memory_keeps_it(void **state)
+static void memory_is_not_reclaimed_from_rings_that_need_it(void **state)
 {
 	uint64_t written = 0, next = 0;
 	struct pair p;
@@ -188,7 +188,7 @@ static void ring_without_records_keeps_its_first_sub_buffer(void **state)
 }
 
 /* The next reader of the ring finds out from the ring that its memory was given back. */
-static void next_reader_allocates_the_memory_again(void **state)
+static void next_reader_allocates_reclaimed_ring_memory_again(void **state)
 {
 	uint64_t written = 0, next = 0, full, given;
 	struct waymark_ring_set *later;
@@ -315,11 +315,11 @@ static void threads_lose_only_counted_records_while_memory_is_given_back(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(idle_ring_gives_memory_back_in_every_lap),
-		cmocka_unit_test(record_that_finds_no_memory_is_counted),
-		cmocka_unit_test(ring_that_needs_its_memory_keeps_it),
+		cmocka_unit_test(idle_ring_releases_memory_after_each_wrap_around),
+		cmocka_unit_test(record_without_available_ring_memory_is_counted_as_lost),
+		cmocka_unit_test(memory_is_not_reclaimed_from_rings_that_need_it),
 		cmocka_unit_test(ring_without_records_keeps_its_first_sub_buffer),
-		cmocka_unit_test(next_reader_allocates_the_memory_again),
+		cmocka_unit_test(next_reader_allocates_reclaimed_ring_memory_again),
 		cmocka_unit_test(threads_lose_only_counted_records_while_memory_is_given_back),
 	};
 

@@ -9,7 +9,7 @@
 static const struct waymark_ring_options overwrite = { .mode = WAYMARK_RING_OVERWRITE, .subbuf_size = 4096,
 						       .n_subbufs = 4 };
 
-static void request_is_taken_once_and_others_are_counted(void **state)
+static void snapshot_request_is_taken_once_and_later_ones_are_counted(void **state)
 {
 	struct wmk_ring_request request;
 	uint64_t refused;
@@ -31,7 +31,7 @@ static void request_is_taken_once_and_others_are_counted(void **state)
 	pair_close(&p);
 }
 
-static void long_reason_is_cut_and_wrong_bytes_are_bounded(void **state)
+static void long_or_corrupt_snapshot_reason_is_truncated(void **state)
 {
 	struct wmk_ring_request request;
 	char text[300] = "";
@@ -54,7 +54,7 @@ static void long_reason_is_cut_and_wrong_bytes_are_bounded(void **state)
 	pair_close(&p);
 }
 
-static void incomplete_request_of_an_ended_writer_is_abandoned(void **state)
+static void incomplete_snapshot_request_of_an_ended_writer_is_dropped(void **state)
 {
 	const uint64_t *owner;
 	struct pair p;
@@ -87,7 +87,7 @@ static void *request_later(void *set)
 	return NULL;
 }
 
-static void request_wakes_a_sleeping_reader(void **state)
+static void snapshot_request_wakes_a_sleeping_reader(void **state)
 {
 	pthread_t thread;
 	struct pair p;
@@ -109,10 +109,10 @@ static void request_wakes_a_sleeping_reader(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(request_is_taken_once_and_others_are_counted),
-		cmocka_unit_test(long_reason_is_cut_and_wrong_bytes_are_bounded),
-		cmocka_unit_test(incomplete_request_of_an_ended_writer_is_abandoned),
-		cmocka_unit_test(request_wakes_a_sleeping_reader),
+		cmocka_unit_test(snapshot_request_is_taken_once_and_later_ones_are_counted),
+		cmocka_unit_test(long_or_corrupt_snapshot_reason_is_truncated),
+		cmocka_unit_test(incomplete_snapshot_request_of_an_ended_writer_is_dropped),
+		cmocka_unit_test(snapshot_request_wakes_a_sleeping_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

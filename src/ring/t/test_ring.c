@@ -74,7 +74,7 @@ static void unsealed_or_altered_ring_memory_is_not_opened(void **state)
 }
 
 /* Every kind and length of fragment, compared with memcpy(). Sources end at an unreadable page. */
-static void fragments_of_every_kind_and_length_are_copied_exactly(void **state)
+static void record_fragments_of_every_kind_and_length_are_copied(void **state)
 {
 	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 		      *edge = pages + 4096;
@@ -138,7 +138,7 @@ static uint64_t fake_clock(void)
 
 /* Ids and time gaps on both sides of each header's limits: decoded times equal those of the clock. */
 /* Words and a tail on the fast path: all lengths, at an unreadable page, compared with memcpy(). */
-static void tails_of_every_length_are_copied_exactly(void **state)
+static void record_tails_of_every_length_are_copied(void **state)
 {
 	static const uint64_t zero, head[8] = { 0x0807060504030201, 9, 10, 11, 12, 13, 14, 0x1716151413121110 };
 	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -320,7 +320,7 @@ static void full_overwrite_ring_keeps_new_records_and_counts_the_lost(void **sta
 }
 
 /* Pieces of the current sub-buffer: no record is repeated or missing, and times are continuous. */
-static void pieces_of_an_open_sub_buffer_have_each_record_once(void **state)
+static void reads_of_an_open_sub_buffer_return_each_record_once(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -502,7 +502,7 @@ static void records_are_lost_and_counted_until_ring_memory_is_backed(void **stat
 	pair_close(&p);
 }
 
-static void late_process_records_into_sub_buffers_that_others_opened(void **state)
+static void process_that_opens_rings_late_records_into_open_sub_buffers(void **state)
 {
 	struct pair p;
 	struct waymark_ring_set *late;
@@ -580,18 +580,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ring_set_of_invalid_geometry_is_not_created),
 		cmocka_unit_test(unsealed_or_altered_ring_memory_is_not_opened),
-		cmocka_unit_test(fragments_of_every_kind_and_length_are_copied_exactly),
-		cmocka_unit_test(tails_of_every_length_are_copied_exactly),
+		cmocka_unit_test(record_fragments_of_every_kind_and_length_are_copied),
+		cmocka_unit_test(record_tails_of_every_length_are_copied),
 		cmocka_unit_test(test_record_headers_carry_id_and_time),
 		cmocka_unit_test(full_discard_ring_keeps_old_records_and_counts_the_lost),
 		cmocka_unit_test(full_overwrite_ring_keeps_new_records_and_counts_the_lost),
-		cmocka_unit_test(pieces_of_an_open_sub_buffer_have_each_record_once),
+		cmocka_unit_test(reads_of_an_open_sub_buffer_return_each_record_once),
 		cmocka_unit_test(next_reader_resumes_only_at_a_position_still_in_the_ring),
 		cmocka_unit_test_prestate(next_reader_resumes_only_at_a_position_still_in_the_ring, &forgotten),
 		cmocka_unit_test(test_records_too_large_are_counted),
 		cmocka_unit_test(next_reader_counts_each_record_once_when_writer_lapped_the_ring),
 		cmocka_unit_test(records_are_lost_and_counted_until_ring_memory_is_backed),
-		cmocka_unit_test(late_process_records_into_sub_buffers_that_others_opened),
+		cmocka_unit_test(process_that_opens_rings_late_records_into_open_sub_buffers),
 		cmocka_unit_test(test_corrupt_ring_is_reported_once),
 	};
 

@@ -53,7 +53,7 @@ static unsigned char *encoded(const struct wmk_event_class *event, size_t *len)
 	return bytes;
 }
 
-static void decoded_class_equals_the_encoded_one(void **state)
+static void decoded_event_class_equals_the_encoded_class(void **state)
 {
 	struct wmk_event_class *event;
 	size_t len;
@@ -76,7 +76,7 @@ static void decoded_class_equals_the_encoded_one(void **state)
 }
 
 /* Every prefix is rejected; a change of one byte is rejected or gives a class with exactly that encoding. */
-static void damaged_encodings_are_refused_or_decode_to_the_same_bytes(void **state)
+static void every_decoded_event_class_encodes_to_the_same_bytes(void **state)
 {
 	struct wmk_event_class *event;
 	size_t len;
@@ -127,7 +127,7 @@ static void assert_field_refused(const struct wmk_field *field, unsigned n, cons
 	assert_refused(&event, words);
 }
 
-static void classes_with_invalid_fields_or_names_are_refused_by_decode(void **state)
+static void event_classes_with_invalid_fields_or_names_are_not_decoded(void **state)
 {
 	static const struct wmk_label far = { "far", 0, 256 }, backwards = { "backwards", 2, 1 };
 	struct wmk_field twice[2] = { fields[0], fields[0] }, many[34];
@@ -163,7 +163,7 @@ static void classes_with_invalid_fields_or_names_are_refused_by_decode(void **st
 }
 
 /* Kernel events have names without a provider, and may have more fields. */
-static void class_without_provider_is_decoded_with_its_plain_name(void **state)
+static void event_class_without_provider_is_decoded_with_its_plain_name(void **state)
 {
 	static char names[100][4];
 	struct wmk_field many[100];
@@ -191,7 +191,7 @@ static void class_without_provider_is_decoded_with_its_plain_name(void **state)
 	assert_refused(&(const struct wmk_event_class){ .provider = "", .name = "" }, "name");
 }
 
-static void class_larger_than_the_limit_is_neither_encoded_nor_decoded(void **state)
+static void event_class_above_the_size_limit_is_not_encoded(void **state)
 {
 	char *text = malloc(256);
 	struct wmk_label *many = calloc(4096, sizeof(*many));
@@ -215,7 +215,7 @@ static void class_larger_than_the_limit_is_neither_encoded_nor_decoded(void **st
 	free(text);
 }
 
-static void classes_are_the_same_if_name_and_fields_are_equal(void **state)
+static void event_classes_with_equal_name_and_fields_are_identical(void **state)
 {
 	struct wmk_event_class other = everything;
 	struct wmk_field changed[7];
@@ -251,12 +251,12 @@ static void classes_are_the_same_if_name_and_fields_are_equal(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decoded_class_equals_the_encoded_one),
-		cmocka_unit_test(damaged_encodings_are_refused_or_decode_to_the_same_bytes),
-		cmocka_unit_test(classes_with_invalid_fields_or_names_are_refused_by_decode),
-		cmocka_unit_test(class_without_provider_is_decoded_with_its_plain_name),
-		cmocka_unit_test(class_larger_than_the_limit_is_neither_encoded_nor_decoded),
-		cmocka_unit_test(classes_are_the_same_if_name_and_fields_are_equal),
+		cmocka_unit_test(decoded_event_class_equals_the_encoded_class),
+		cmocka_unit_test(every_decoded_event_class_encodes_to_the_same_bytes),
+		cmocka_unit_test(event_classes_with_invalid_fields_or_names_are_not_decoded),
+		cmocka_unit_test(event_class_without_provider_is_decoded_with_its_plain_name),
+		cmocka_unit_test(event_class_above_the_size_limit_is_not_encoded),
+		cmocka_unit_test(event_classes_with_equal_name_and_fields_are_identical),
 	};
 
 	if (argc == 2) {         /* write a file for corpus-event */

@@ -93,7 +93,7 @@ static void field_names_come_from_expressions_or_their_position(void **state)
 		assert_name(table[i][0], table[i][1]);
 }
 
-static void unit_and_media_type_come_from_macros_around_the_expression(void **state)
+static void macros_set_unit_and_media_type_of_a_field(void **state)
 {
 	static const struct {
 		uint8_t type;
@@ -245,7 +245,7 @@ static void invalid_descriptors_are_refused_with_reason(void **state)
 #undef DESC
 }
 
-static void marked_event_is_another_class_with_its_own_uri(void **state)
+static void span_and_counter_events_have_their_own_class_and_uri(void **state)
 {
 	static const struct waymark_field field = { .type = WAYMARK_T_S32, .name = "value" };
 	struct waymark_desc desc = {
@@ -316,7 +316,7 @@ static void marker_fields_come_from_a_format_that_matches_its_arguments(void **s
 	wmk_event_class_free(event);
 }
 
-static void text_event_is_named_by_its_place_and_has_its_format_as_label(void **state)
+static void text_event_is_named_by_source_line_and_labeled_by_format(void **state)
 {
 	static const uint8_t types[] = { WAYMARK_T_S32 };
 	char long_format[1000];
@@ -361,7 +361,7 @@ static void log_levels_have_names_and_other_numbers_have_none(void **state)
 	assert_null(wmk_level_name(15));
 }
 
-static void format_is_read_back_from_its_message_uri(void **state)
+static void message_format_is_decoded_from_the_event_uri(void **state)
 {
 	static const char *const formats[] = { "", "plain", "100%% \"%s\" {a} \xc3\xa9\n%d", "a:b/c?d#e%25" };
 	static const char *const wrong[] = {
@@ -388,15 +388,15 @@ static void format_is_read_back_from_its_message_uri(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(format_is_read_back_from_its_message_uri),
+		cmocka_unit_test(message_format_is_decoded_from_the_event_uri),
 		cmocka_unit_test(field_names_come_from_expressions_or_their_position),
-		cmocka_unit_test(unit_and_media_type_come_from_macros_around_the_expression),
+		cmocka_unit_test(macros_set_unit_and_media_type_of_a_field),
 		cmocka_unit_test(repeated_field_names_get_unique_suffixes),
 		cmocka_unit_test(field_types_come_from_descriptors),
 		cmocka_unit_test(invalid_descriptors_are_refused_with_reason),
-		cmocka_unit_test(marked_event_is_another_class_with_its_own_uri),
+		cmocka_unit_test(span_and_counter_events_have_their_own_class_and_uri),
 		cmocka_unit_test(marker_fields_come_from_a_format_that_matches_its_arguments),
-		cmocka_unit_test(text_event_is_named_by_its_place_and_has_its_format_as_label),
+		cmocka_unit_test(text_event_is_named_by_source_line_and_labeled_by_format),
 		cmocka_unit_test(log_levels_have_names_and_other_numbers_have_none),
 	};
 

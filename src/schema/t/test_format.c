@@ -39,7 +39,7 @@ static const char *parsed(const char *format)
 	return text;
 }
 
-static void field_names_are_the_words_before_the_conversions(void **state)
+static void format_field_names_are_the_words_before_the_conversions(void **state)
 {
 	(void)state;
 	assert_string_equal(parsed("prev_pid %d next_pid %d state %ld"), "prev_pid:i10s next_pid:i10s state:i10s");
@@ -53,7 +53,7 @@ static void field_names_are_the_words_before_the_conversions(void **state)
 	assert_string_equal(parsed(""), "");
 }
 
-static void conversions_become_arguments_with_class_base_and_limit(void **state)
+static void format_conversions_become_typed_arguments_with_limits(void **state)
 {
 	(void)state;
 	assert_string_equal(parsed("%hhd %hi %lu %llo %zx %jX %c %td"), ":i10s :i10s :i10 :i8 :i16 :i16 :i10s :i10s");
@@ -83,8 +83,8 @@ static void unsupported_or_too_many_conversions_are_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(field_names_are_the_words_before_the_conversions),
-					    cmocka_unit_test(conversions_become_arguments_with_class_base_and_limit),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(format_field_names_are_the_words_before_the_conversions),
+					    cmocka_unit_test(format_conversions_become_typed_arguments_with_limits),
 					    cmocka_unit_test(unsupported_or_too_many_conversions_are_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void relay_time_is_within_the_uncertainty(void **state)
 	}
 }
 
-static void contradicting_times_give_no_point(void **state)
+static void contradictory_relay_times_create_no_clock_point(void **state)
 {
 	const struct wmk_clock_readings before = read_at(1000 * MS), after = read_at(1010 * MS);
 	struct wmk_clock_readings late = read_at(20000u * (uint64_t)MS), back = after;
@@ -92,7 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(relay_time_is_within_the_uncertainty),
-		cmocka_unit_test(contradicting_times_give_no_point),
+		cmocka_unit_test(contradictory_relay_times_create_no_clock_point),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void check_chunks(struct wmk_spool *spool, const char *expected)
 }
 
 /* A rotation creates the directory of the next chunk: metadata, then .chunk, then .uuid. Scan after each step. */
-static void chunk_is_found_when_its_number_is_written(void **state)
+static void spool_chunk_is_found_after_its_number_is_written(void **state)
 {
 	char dir[256], from[400], to[400];
 	struct wmk_spool spool;
@@ -89,7 +89,7 @@ static void chunk_is_found_when_its_number_is_written(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(chunk_is_found_when_its_number_is_written) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(spool_chunk_is_found_after_its_number_is_written) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

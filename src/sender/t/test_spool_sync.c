@@ -48,7 +48,7 @@ static void make(const char *dir, const char *name, time_t modified)
 	close(fd);
 }
 
-static void modified_files_are_synchronized(void **state)
+static void modified_spool_files_are_synced_to_disk(void **state)
 {
 	char dir[256], command[600], *out, *err;
 	struct wmk_spool spool;
@@ -80,7 +80,7 @@ static void modified_files_are_synchronized(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(modified_files_are_synchronized) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(modified_spool_files_are_synced_to_disk) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static unsigned switch_on(struct world *w, struct wmk_session *s, struct wmk_ses
 	return ms;
 }
 
-static void test_unanswered_command_lists_applications(void **state)
+static void timed_out_command_lists_applications_without_answer(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	struct world w;
@@ -135,7 +135,7 @@ static void test_unanswered_command_lists_applications(void **state)
  * An application that always answers late is not waited for any more, until it answers in time. (The sleeps are lower
  * bounds; longer ones do no harm.)
  */
-static void test_late_application_is_not_awaited(void **state)
+static void command_does_not_wait_for_an_application_that_answers_late(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	const uint64_t end = wmk_clock_monotonic() + 60000000000u;
@@ -188,7 +188,7 @@ static void test_late_application_is_not_awaited(void **state)
  * An idle application is not waited for, whatever the deadline. When it runs again without answering, it is waited for;
  * when it answers, it is treated as any other.
  */
-static void test_idle_application_is_not_awaited(void **state)
+static void command_does_not_wait_for_an_idle_application(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	const uint64_t end = wmk_clock_monotonic() + 60000000000u;
@@ -228,7 +228,7 @@ static void test_idle_application_is_not_awaited(void **state)
  * A silent application of another user delays a command by one second, whatever the deadline; one of root or of the
  * owner delays it until the deadline.
  */
-static void other_users_applications_are_waited_for_one_second(void **state)
+static void command_waits_one_second_for_applications_of_other_users(void **state)
 {
 	struct wmk_ctl_channel options = world_channel_options("ch", 0);
 	const struct wmk_session_options of_user = { .name = "s", .path = "/s", .uid = 60001, .all_users = true,
@@ -348,10 +348,10 @@ static void test_command_does_not_wait_for_closing_shard(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_unanswered_command_lists_applications, procs_kill),
-		cmocka_unit_test_teardown(test_late_application_is_not_awaited, procs_kill),
-		cmocka_unit_test_teardown(test_idle_application_is_not_awaited, procs_kill),
-		cmocka_unit_test_teardown(other_users_applications_are_waited_for_one_second, procs_kill),
+		cmocka_unit_test_teardown(timed_out_command_lists_applications_without_answer, procs_kill),
+		cmocka_unit_test_teardown(command_does_not_wait_for_an_application_that_answers_late, procs_kill),
+		cmocka_unit_test_teardown(command_does_not_wait_for_an_idle_application, procs_kill),
+		cmocka_unit_test_teardown(command_waits_one_second_for_applications_of_other_users, procs_kill),
 		cmocka_unit_test_teardown(test_command_does_not_wait_for_closing_shard, procs_kill),
 	};
 

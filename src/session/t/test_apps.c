@@ -23,7 +23,7 @@
 #include "session/apps/app.h"
 #include "session/apps/app_describe.h"
 
-static void test_registration_is_answered(void **state)
+static void registered_application_receives_rings(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -105,7 +105,7 @@ static void test_registration_is_answered(void **state)
 }
 
 /* An event that cannot be declared is not enabled; the next application with it tries again. */
-static void test_undeclared_event_is_not_enabled(void **state)
+static void undeclared_event_is_not_enabled(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -131,7 +131,7 @@ static void test_undeclared_event_is_not_enabled(void **state)
 }
 
 /* All events of an application are declared in one piece; if one cannot be declared, the others are declared singly. */
-static void test_events_are_declared_in_one_piece(void **state)
+static void events_are_declared_in_one_batch(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -164,7 +164,7 @@ static void test_events_are_declared_in_one_piece(void **state)
 	place_close(&p);
 }
 
-static void test_switch_is_confirmed(void **state)
+static void change_of_enabled_events_is_confirmed_by_applications(void **state)
 {
 	struct place p;
 	struct client a, b;
@@ -212,7 +212,7 @@ static void test_switch_is_confirmed(void **state)
 }
 
 /* A SYNC during the registration is sent after it, when the events are enabled. */
-static void test_sync_follows_the_registration(void **state)
+static void sync_is_sent_after_registration(void **state)
 {
 	struct place p;
 	struct client a;
@@ -249,7 +249,7 @@ static void test_sync_follows_the_registration(void **state)
 }
 
 /* A process is killed while it holds a claim: the pidfd reports the end, and the claim is freed. */
-static void test_killed_process_frees_claims(void **state)
+static void killed_process_frees_claims(void **state)
 {
 	struct place p;
 	struct wmk_shard_stats stats;
@@ -324,7 +324,7 @@ static void test_killed_process_frees_claims(void **state)
 }
 
 /* A child before execve() has copies of all descriptors: no event of a closed one may arrive, its data is freed. */
-static void test_copied_descriptors_cause_no_events(void **state)
+static void descriptors_copied_to_a_child_cause_no_events(void **state)
 {
 	struct place p;
 	struct client c;
@@ -372,7 +372,7 @@ static unsigned count_descriptors(void)
 }
 
 /* A process that registers repeatedly (exec, seteuid) holds one slot. */
-static void test_repeated_registration_leaks_nothing(void **state)
+static void repeated_registration_leaks_nothing(void **state)
 {
 	struct place p;
 	struct client c;
@@ -399,7 +399,7 @@ static void test_repeated_registration_leaks_nothing(void **state)
 }
 
 /* exec() frees the claims of the process; the same program on another connection changes nothing. */
-static void test_exec_frees_claims(void **state)
+static void exec_frees_claims(void **state)
 {
 	struct place p;
 	struct client first, again, next;
@@ -455,7 +455,7 @@ static void test_exec_frees_claims(void **state)
 }
 
 /* An application that ends before the shard reads its registration is counted. */
-static void test_ended_application_is_counted(void **state)
+static void application_that_ends_early_is_counted(void **state)
 {
 	struct place p;
 	struct wmk_shard_stats stats;
@@ -533,7 +533,7 @@ static void test_unsafe_rundir_is_refused(void **state)
 }
 
 /* Lists of events are right for each application, also with more classes than the description cache holds. */
-static void test_application_list_is_complete(void **state)
+static void application_list_is_complete(void **state)
 {
 	const struct wmk_ctl_rule none = { .pattern = "nothing:*", .enabled = true };
 	struct wmk_described known[WMK_DESCRIBED] = { 0 };
@@ -587,13 +587,13 @@ static void test_application_list_is_complete(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_repeated_registration_leaks_nothing), cmocka_unit_test(test_switch_is_confirmed),
-		cmocka_unit_test(test_copied_descriptors_cause_no_events), cmocka_unit_test(test_exec_frees_claims),
-		cmocka_unit_test(test_events_are_declared_in_one_piece),
-		cmocka_unit_test(test_undeclared_event_is_not_enabled),
-		cmocka_unit_test(test_sync_follows_the_registration), cmocka_unit_test(test_unsafe_rundir_is_refused),
-		cmocka_unit_test(test_application_list_is_complete), cmocka_unit_test(test_registration_is_answered),
-		cmocka_unit_test(test_ended_application_is_counted), cmocka_unit_test(test_killed_process_frees_claims),
+		cmocka_unit_test(repeated_registration_leaks_nothing),
+		cmocka_unit_test(change_of_enabled_events_is_confirmed_by_applications),
+		cmocka_unit_test(descriptors_copied_to_a_child_cause_no_events), cmocka_unit_test(exec_frees_claims),
+		cmocka_unit_test(events_are_declared_in_one_batch), cmocka_unit_test(undeclared_event_is_not_enabled),
+		cmocka_unit_test(sync_is_sent_after_registration), cmocka_unit_test(test_unsafe_rundir_is_refused),
+		cmocka_unit_test(application_list_is_complete), cmocka_unit_test(registered_application_receives_rings),
+		cmocka_unit_test(application_that_ends_early_is_counted), cmocka_unit_test(killed_process_frees_claims),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static void test_threads_share_class_encodings(void **state)
 }
 
 /* An invalid encoding is rejected each time, and a prefix of a known encoding is not taken for it. */
-static void test_invalid_encodings_are_refused_again(void **state)
+static void invalid_class_encodings_are_refused_each_time(void **state)
 {
 	struct class *class, *known = class_of(5, 0, 0);
 	uint8_t lie[ENCODED + 1];
@@ -159,7 +159,7 @@ static struct class *remembered(const uint8_t *encoded, size_t len)
 	return err == 0 ? class : NULL;
 }
 
-static void few_encodings_of_each_class_are_found_without_decoding(void **state)
+static void known_class_encodings_are_found_without_decoding(void **state)
 {
 	struct wmk_event_class event = { .provider = "shop", .name = "many", .file = "a.c", .kind = 1, .level = 6 };
 	struct class *class = NULL;
@@ -186,7 +186,7 @@ static void few_encodings_of_each_class_are_found_without_decoding(void **state)
 }
 
 /* Above the limit, encodings are not cached; each is decoded to the same class. */
-static void test_encodings_beyond_the_limit_are_decoded(void **state)
+static void class_encodings_beyond_the_limit_are_decoded_each_time(void **state)
 {
 	const uint64_t before = tracing->encoding_bytes;
 	struct wmk_event_class event = { .provider = "shop", .name = "late", .kind = 1, .level = 6 };
@@ -244,9 +244,9 @@ static void new_classes_above_quota_of_a_user_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads_share_class_encodings),
-					    cmocka_unit_test(test_invalid_encodings_are_refused_again),
-					    cmocka_unit_test(few_encodings_of_each_class_are_found_without_decoding),
-					    cmocka_unit_test(test_encodings_beyond_the_limit_are_decoded),
+					    cmocka_unit_test(invalid_class_encodings_are_refused_each_time),
+					    cmocka_unit_test(known_class_encodings_are_found_without_decoding),
+					    cmocka_unit_test(class_encodings_beyond_the_limit_are_decoded_each_time),
 					    cmocka_unit_test(new_classes_above_quota_of_a_user_are_refused) };
 
 	return cmocka_run_group_tests(tests, begin, end);

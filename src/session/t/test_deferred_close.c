@@ -69,7 +69,7 @@ static void unread(struct client *bad, struct place *place, int fd)
 	(void)place;
 }
 
-static void test_blocking_close_does_not_delay_others(void **state)
+static void blocking_close_of_a_descriptor_does_not_delay_applications(void **state)
 {
 	static void (*const ways[])(struct client * bad, struct place * place, int fd) = { of_no_message, too_many,
 											   as_rings, urgent, unread };
@@ -106,7 +106,7 @@ static void test_blocking_close_does_not_delay_others(void **state)
 /* ── the list ────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* More blocking descriptors than threads: the rest waits, and is closed later. */
-static void test_descriptors_wait_while_all_threads_block(void **state)
+static void closing_of_descriptors_is_queued_while_all_threads_block(void **state)
 {
 	enum { ALL = WMK_DEFERRED_CLOSE_THREADS_OF_ONE + 20 };
 	const int before = open_fds();
@@ -129,7 +129,7 @@ static void test_descriptors_wait_while_all_threads_block(void **state)
 }
 
 /* A user with too many open descriptors is full; others are not, and it ends with the block. */
-static void test_user_with_too_many_descriptors_is_full(void **state)
+static void user_with_too_many_unclosed_descriptors_is_at_its_limit(void **state)
 {
 	const int before = open_fds();
 	struct rlimit files;
@@ -187,7 +187,7 @@ static void leave_nothing(unsigned uid)
 /*
  * All threads are blocked by some users: descriptors of another user wait, and only the users with too many are full.
  */
-static void only_the_user_with_too_many_is_full(void **state)
+static void descriptor_limit_affects_only_the_user_that_exceeds_it(void **state)
 {
 	enum { USERS = WMK_DEFERRED_CLOSE_THREADS / WMK_DEFERRED_CLOSE_THREADS_OF_ONE };
 	const int before = open_fds();
@@ -216,7 +216,7 @@ static void only_the_user_with_too_many_is_full(void **state)
 }
 
 /* Sealed memory, as rings use it, and connections without unread descriptors are closed without a thread. */
-static void test_memory_and_plain_sockets_close_at_once(void **state)
+static void memfds_and_plain_sockets_are_closed_without_a_thread(void **state)
 {
 	const int before = open_fds(), memory = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	static const char bytes[100000];
@@ -242,11 +242,13 @@ static void test_memory_and_plain_sockets_close_at_once(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_blocking_close_does_not_delay_others),
-					    cmocka_unit_test(test_descriptors_wait_while_all_threads_block),
-					    cmocka_unit_test(test_user_with_too_many_descriptors_is_full),
-					    cmocka_unit_test(only_the_user_with_too_many_is_full),
-					    cmocka_unit_test(test_memory_and_plain_sockets_close_at_once) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blocking_close_of_a_descriptor_does_not_delay_applications),
+		cmocka_unit_test(closing_of_descriptors_is_queued_while_all_threads_block),
+		cmocka_unit_test(user_with_too_many_unclosed_descriptors_is_at_its_limit),
+		cmocka_unit_test(descriptor_limit_affects_only_the_user_that_exceeds_it),
+		cmocka_unit_test(memfds_and_plain_sockets_are_closed_without_a_thread),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

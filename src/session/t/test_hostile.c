@@ -95,7 +95,7 @@ static void test_oversize_message_closes_the_connection(void **state)
 	scene_close(&s);
 }
 
-static void test_incomplete_message_harms_no_other(void **state)
+static void incomplete_message_does_not_affect_other_applications(void **state)
 {
 	const struct wmk_frame frame = { 1000000, WMK_MSG_EVENT, WMK_WIRE_VERSION, 0, 0 };
 	struct wmk_app_info info;
@@ -156,7 +156,7 @@ static void test_unexpected_messages_are_errors(void **state)
 	scene_close(&s);
 }
 
-static void test_other_versions_are_refused(void **state)
+static void applications_with_another_protocol_version_are_refused(void **state)
 {
 	const struct wmk_frame frame = { 0, WMK_MSG_HELLO, WMK_WIRE_VERSION + 1, 3, 0 };
 	struct wmk_hello hello = { .abi = WMK_WIRE_ABI + 1, .word_bits = 64, .name = "newer" };
@@ -222,7 +222,7 @@ static void test_number_of_events_is_limited(void **state)
 }
 
 /* Events that are registered and unregistered repeatedly: the total of descriptions is bounded, too. */
-static void test_total_of_descriptions_is_limited(void **state)
+static void total_size_of_event_descriptions_is_limited(void **state)
 {
 	struct scene s;
 	char name[16];
@@ -238,7 +238,7 @@ static void test_total_of_descriptions_is_limited(void **state)
 	scene_close(&s);
 }
 
-static void test_wild_event_numbers_close_the_connection(void **state)
+static void out_of_range_event_numbers_close_the_connection(void **state)
 {
 	static const uint32_t wild[] = { UINT32_MAX, 1u << 20, 5000 };
 	struct scene s;
@@ -306,7 +306,7 @@ static void test_unexpected_descriptors_are_closed(void **state)
 /*
  * Beginnings of messages, with descriptors: each would be kept until the rest of its message arrives.
  */
-static void test_descriptors_without_messages_close_connection(void **state)
+static void descriptors_without_a_complete_message_close_the_connection(void **state)
 {
 	const struct wmk_frame frame = { 4, WMK_MSG_EVENTS_END, WMK_WIRE_VERSION, 0, 0 };
 	union {
@@ -414,7 +414,7 @@ static void test_connections_per_process_are_limited(void **state)
 /*
  * Without a free descriptor connections are closed, the loop does not spin, and existing connections are served.
  */
-static void test_missing_descriptors_do_not_stop_the_loop(void **state)
+static void event_loop_continues_without_free_descriptors(void **state)
 {
 	struct rlimit old, tight;
 	struct scene s;
@@ -483,20 +483,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_oversize_message_closes_the_connection),
-		cmocka_unit_test(test_incomplete_message_harms_no_other),
+		cmocka_unit_test(incomplete_message_does_not_affect_other_applications),
 		cmocka_unit_test(test_silent_connection_is_closed),
 		cmocka_unit_test(test_unexpected_messages_are_errors),
-		cmocka_unit_test(test_other_versions_are_refused),
+		cmocka_unit_test(applications_with_another_protocol_version_are_refused),
 		cmocka_unit_test(test_number_of_events_is_limited),
-		cmocka_unit_test(test_total_of_descriptions_is_limited),
-		cmocka_unit_test(test_wild_event_numbers_close_the_connection),
+		cmocka_unit_test(total_size_of_event_descriptions_is_limited),
+		cmocka_unit_test(out_of_range_event_numbers_close_the_connection),
 		cmocka_unit_test(test_invalid_event_is_refused),
 		cmocka_unit_test(test_unexpected_descriptors_are_closed),
-		cmocka_unit_test(test_descriptors_without_messages_close_connection),
+		cmocka_unit_test(descriptors_without_a_complete_message_close_the_connection),
 		cmocka_unit_test(test_refused_event_can_be_unregistered),
 		cmocka_unit_test(test_application_that_never_reads_is_dropped),
 		cmocka_unit_test(test_connections_per_process_are_limited),
-		cmocka_unit_test(test_missing_descriptors_do_not_stop_the_loop),
+		cmocka_unit_test(event_loop_continues_without_free_descriptors),
 		cmocka_unit_test(random_bytes_of_a_client_harm_no_other_connection),
 	};
 

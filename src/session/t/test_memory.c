@@ -430,7 +430,7 @@ static void update_scene(void)
 	expect_fds(fds);
 }
 
-static void update_and_list_survive_failed_allocations_of_a_shard(void **state)
+static void update_and_list_of_applications_survive_failed_allocations(void **state)
 {
 	(void)state;
 	each(update_scene, 2);
@@ -438,11 +438,13 @@ static void update_and_list_survive_failed_allocations_of_a_shard(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(failed_allocation_in_schema_is_reported_and_leaks_nothing),
-					    cmocka_unit_test(failed_allocation_in_wire_is_reported_and_loses_no_frame),
-					    cmocka_unit_test(test_session_survives_failed_allocations),
-					    cmocka_unit_test(test_commands_survive_failed_allocations),
-					    cmocka_unit_test(update_and_list_survive_failed_allocations_of_a_shard) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failed_allocation_in_schema_is_reported_and_leaks_nothing),
+		cmocka_unit_test(failed_allocation_in_wire_is_reported_and_loses_no_frame),
+		cmocka_unit_test(test_session_survives_failed_allocations),
+		cmocka_unit_test(test_commands_survive_failed_allocations),
+		cmocka_unit_test(update_and_list_of_applications_survive_failed_allocations),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,7 @@ static void assert_too_much(struct one_user_scene *s, unsigned i)
  * Several connections of one user, each far below its own limit. The connection that exceeds the common limit is
  * closed, and its memory is available to the next. An application of root is served all the time.
  */
-static void test_memory_of_one_user_is_limited(void **state)
+static void memory_for_applications_of_one_user_is_limited(void **state)
 {
 	static void (*const more[])(struct client *client, unsigned turn) = { more_questions, more_of_it };
 	struct client other[OTHERS];
@@ -192,7 +192,7 @@ static void test_event_tables_of_one_user_are_limited(void **state)
  * The tables of enabled events stay after the connection closes, until the application is freed. They are not charged
  * again when the same process registers again and again.
  */
-static void test_tables_are_charged_until_application_is_freed(void **state)
+static void event_tables_are_charged_to_a_user_until_they_are_freed(void **state)
 {
 	enum { TABLE = 128 * 4096 * sizeof(struct app_event), BITS = 128 * 4096 / 8 };
 	struct client stays, comes;
@@ -217,9 +217,9 @@ static void test_tables_are_charged_until_application_is_freed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory_of_one_user_is_limited),
+		cmocka_unit_test(memory_for_applications_of_one_user_is_limited),
 		cmocka_unit_test(test_event_tables_of_one_user_are_limited),
-		cmocka_unit_test(test_tables_are_charged_until_application_is_freed),
+		cmocka_unit_test(event_tables_are_charged_to_a_user_until_they_are_freed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

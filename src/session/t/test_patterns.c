@@ -12,7 +12,7 @@
 #include "client.h"
 #include "session/apps/shard.h"
 
-static void test_unmatched_patterns_are_found(void **state)
+static void patterns_that_match_no_event_are_reported(void **state)
 {
 	static const char *const secret[] = { "*:secret" };
 	static const struct wmk_ctl_rule first[] = { { .pattern = "shop:*",
@@ -139,7 +139,7 @@ static void patterns_match_like_globs_and_invalid_ones_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(patterns_match_like_globs_and_invalid_ones_are_refused),
-					    cmocka_unit_test(test_unmatched_patterns_are_found),
+					    cmocka_unit_test(patterns_that_match_no_event_are_reported),
 					    cmocka_unit_test(misspelled_pattern_yields_the_most_similar_names) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

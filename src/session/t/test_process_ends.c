@@ -22,7 +22,7 @@
 
 /* ── the end of a session ────────────────────────────────────────────────────────────────────────────── */
 
-static void test_destroyed_session_releases_everything(void **state)
+static void destroyed_session_releases_its_rings_and_memory(void **state)
 {
 	struct wmk_ctl_session last;
 	struct wmk_arena arena = { 0 };
@@ -81,7 +81,7 @@ static void test_destroyed_session_releases_everything(void **state)
 }
 
 /* A process with a closed connection does not keep the memory of a destroyed session, though it is alive. */
-static void test_closed_application_keeps_no_destroyed_session(void **state)
+static void closed_application_does_not_keep_memory_of_old_sessions(void **state)
 {
 	struct world w;
 
@@ -175,7 +175,7 @@ static void test_closed_application_is_freed(void **state)
 
 /* ── descriptions ────────────────────────────────────────────────────────────────────────────────────── */
 
-static void test_description_has_rules_and_counts(void **state)
+static void description_of_a_session_has_its_rules_and_counts(void **state)
 {
 	static const char *not_sent[] = { "*:sent" };
 	const struct wmk_ctl_rule rule = {
@@ -245,7 +245,7 @@ static const struct wmk_ctl_app *app_of(const struct wmk_list *apps, unsigned i)
 	return NULL;
 }
 
-static void test_list_selects_by_pattern_pid_and_user(void **state)
+static void application_list_is_filtered_by_pattern_pid_and_user(void **state)
 {
 	struct wmk_ctl_list_apps all = { .events = true, .pattern = "" };
 	struct wmk_list apps = { NULL, 0 };
@@ -324,11 +324,11 @@ static void test_list_selects_by_pattern_pid_and_user(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_destroyed_session_releases_everything, procs_kill),
-		cmocka_unit_test_teardown(test_closed_application_keeps_no_destroyed_session, procs_kill),
+		cmocka_unit_test_teardown(destroyed_session_releases_its_rings_and_memory, procs_kill),
+		cmocka_unit_test_teardown(closed_application_does_not_keep_memory_of_old_sessions, procs_kill),
 		cmocka_unit_test_teardown(test_closed_application_is_freed, procs_kill),
-		cmocka_unit_test_teardown(test_description_has_rules_and_counts, procs_kill),
-		cmocka_unit_test_teardown(test_list_selects_by_pattern_pid_and_user, procs_kill),
+		cmocka_unit_test_teardown(description_of_a_session_has_its_rules_and_counts, procs_kill),
+		cmocka_unit_test_teardown(application_list_is_filtered_by_pattern_pid_and_user, procs_kill),
 	};
 
 	procs_begin(argc, argv);

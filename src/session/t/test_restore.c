@@ -270,7 +270,7 @@ static void restored_session_keeps_rings_ids_and_rules(void **state)
 	forget();
 }
 
-static void rings_of_process_that_ended_without_daemon_end_at_next_check(void **state)
+static void rings_of_a_process_that_ended_without_daemon_are_closed(void **state)
 {
 	struct world w, next;
 
@@ -507,7 +507,7 @@ static void test_invalid_saved_state_is_refused(void **state)
 }
 
 /* Empty trackers select no process, not all. Restored rings are charged even above the limit, and uncharged later. */
-static void test_restored_trackers_select_no_process(void **state)
+static void restored_empty_trackers_select_no_process(void **state)
 {
 	struct wmk_ctl_session is;
 	struct wmk_arena arena = { 0 };
@@ -564,12 +564,12 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(restored_session_keeps_rings_ids_and_rules, procs_kill),
-		cmocka_unit_test_teardown(rings_of_process_that_ended_without_daemon_end_at_next_check, procs_kill),
+		cmocka_unit_test_teardown(rings_of_a_process_that_ended_without_daemon_are_closed, procs_kill),
 		cmocka_unit_test_teardown(test_invalid_saved_state_is_refused, procs_kill),
 		cmocka_unit_test_teardown(identities_of_earlier_daemon_are_not_given_out_again, procs_kill),
 		cmocka_unit_test_teardown(rings_of_process_that_ends_before_registering_again_are_closed, procs_kill),
 		cmocka_unit_test_teardown(test_claims_of_ended_processes_are_freed, procs_kill),
-		cmocka_unit_test_teardown(test_restored_trackers_select_no_process, procs_kill),
+		cmocka_unit_test_teardown(restored_empty_trackers_select_no_process, procs_kill),
 	};
 
 	procs_begin(argc, argv);

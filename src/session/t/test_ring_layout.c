@@ -188,7 +188,7 @@ static void layout_beyond_64_channels_is_reported_and_recording_continues(void *
  * Creating rings fails after their stream class was declared with its contexts. Rings with other contexts do not use
  * that stream class.
  */
-static void rings_with_other_contexts_do_not_reuse_class_of_failed_rings(void **state)
+static void rings_with_other_contexts_get_a_new_stream_class(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
@@ -208,7 +208,7 @@ static void rings_with_other_contexts_do_not_reuse_class_of_failed_rings(void **
 	end_one(&w, s);
 }
 
-static void without_new_rings_enabled_events_stay_and_disabled_ones_end(void **state)
+static void failed_creation_of_rings_keeps_enabled_events_recording(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
@@ -260,8 +260,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(added_contexts_move_enabled_events_to_new_rings, procs_kill),
 		cmocka_unit_test_teardown(events_that_cannot_move_are_disabled_where_they_record, procs_kill),
 		cmocka_unit_test_teardown(layout_beyond_64_channels_is_reported_and_recording_continues, procs_kill),
-		cmocka_unit_test_teardown(rings_with_other_contexts_do_not_reuse_class_of_failed_rings, procs_kill),
-		cmocka_unit_test_teardown(without_new_rings_enabled_events_stay_and_disabled_ones_end, procs_kill),
+		cmocka_unit_test_teardown(rings_with_other_contexts_get_a_new_stream_class, procs_kill),
+		cmocka_unit_test_teardown(failed_creation_of_rings_keeps_enabled_events_recording, procs_kill),
 		cmocka_unit_test_teardown(adding_context_fails_without_change_at_limit_of_ring_memory, procs_kill),
 	};
 

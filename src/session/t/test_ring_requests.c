@@ -217,7 +217,7 @@ static void test_session_is_stopping_until_all_is_written(void **state)
 }
 
 /* Rings are closed meanwhile: of a process, then of the whole session. */
-static void test_counts_stay_while_rings_close(void **state)
+static void counts_of_a_session_are_kept_when_its_rings_close(void **state)
 {
 	struct writer writer;
 	struct world w;
@@ -276,7 +276,7 @@ static void test_counts_stay_while_rings_close(void **state)
  * After one timeout the requests for other rings are sent without waiting, because all of a session is on one disk. No
  * request is omitted.
  */
-static void test_unresponsive_consumer_is_awaited_once(void **state)
+static void session_command_waits_for_a_stopped_consumer_only_once(void **state)
 {
 	int (*const all[])(struct wmk_session *session) = { flush, clear, reap, finish };
 	struct writer writer;
@@ -404,7 +404,7 @@ static void test_destroy_finishes_a_rotation(void **state)
 }
 
 /* Rings that the consumer does not have say nothing about other rings; a timeout does. */
-static void test_only_a_timeout_ends_the_count(void **state)
+static void counts_are_requested_for_all_rings_until_one_times_out(void **state)
 {
 	struct world w;
 
@@ -444,11 +444,11 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_flush_reaches_every_ring_set, procs_kill),
-		cmocka_unit_test_teardown(test_counts_stay_while_rings_close, procs_kill),
+		cmocka_unit_test_teardown(counts_of_a_session_are_kept_when_its_rings_close, procs_kill),
 		cmocka_unit_test_teardown(test_session_is_stopping_until_all_is_written, procs_kill),
 		cmocka_unit_test_teardown(test_destroy_finishes_a_rotation, procs_kill),
-		cmocka_unit_test_teardown(test_only_a_timeout_ends_the_count, procs_kill),
-		cmocka_unit_test_teardown(test_unresponsive_consumer_is_awaited_once, procs_kill),
+		cmocka_unit_test_teardown(counts_are_requested_for_all_rings_until_one_times_out, procs_kill),
+		cmocka_unit_test_teardown(session_command_waits_for_a_stopped_consumer_only_once, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -395,7 +395,7 @@ static int storm_settle(void)
 	return n;
 }
 
-static void test_concurrent_commands_match_the_model(void **state)
+static void random_concurrent_commands_match_a_reference_model(void **state)
 {
 	const char *given = getenv("WMK_SEED");
 	uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
@@ -425,7 +425,7 @@ static void test_concurrent_commands_match_the_model(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_concurrent_commands_match_the_model, procs_kill),
+		cmocka_unit_test_teardown(random_concurrent_commands_match_a_reference_model, procs_kill),
 	};
 
 	procs_begin(argc, argv);

@@ -156,7 +156,7 @@ static int not_mine(void *data, unsigned shard, const struct wmk_app_conn *conn)
 	return wmk_shard_take(w->shards[shard], conn);
 }
 
-static void sleeping_threads_share_the_connections(void **state)
+static void new_connections_are_distributed_over_sleeping_shards(void **state)
 {
 	struct thread threads[THREADS_MAX], before[THREADS_MAX];
 	unsigned n, working = 0;
@@ -197,7 +197,7 @@ static void sleeping_threads_share_the_connections(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(sleeping_threads_share_the_connections) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(new_connections_are_distributed_over_sleeping_shards) };
 	int failed = programs_begin();
 
 	if (!failed) {

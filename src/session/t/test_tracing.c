@@ -101,7 +101,7 @@ static uint32_t enabled_by(struct world *w, struct wmk_session *session, struct 
 	return proc_enabled(1, 0);
 }
 
-static void test_rules_select_events(void **state)
+static void event_rules_select_events_by_pattern_and_level(void **state)
 {
 	static const char *not_paid[] = { "shop:paid" }, *not_net[] = { "net", "*:write", "nothing:*" };
 	static const struct {
@@ -509,7 +509,7 @@ static void create_at_once(struct world *w, bool one_place, int *made, int *refu
 }
 
 /* Sessions are created concurrently, up to the limit. */
-static void test_concurrent_creates_respect_the_limit(void **state)
+static void concurrent_session_creations_respect_the_limit(void **state)
 {
 	int made, refused;
 	struct world w;
@@ -566,12 +566,12 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_sessions_do_not_affect_each_other, procs_kill),
-		cmocka_unit_test_teardown(test_rules_select_events, procs_kill),
+		cmocka_unit_test_teardown(event_rules_select_events_by_pattern_and_level, procs_kill),
 		cmocka_unit_test_teardown(test_rules_are_disabled_and_enabled_again, procs_kill),
 		cmocka_unit_test_teardown(event_is_recorded_in_first_enabled_channel_that_selects_it, procs_kill),
 		cmocka_unit_test_teardown(invalid_channel_options_are_refused_and_absent_ones_get_defaults, procs_kill),
 		cmocka_unit_test_teardown(test_sessions_channels_and_rules_are_limited, procs_kill),
-		cmocka_unit_test_teardown(test_concurrent_creates_respect_the_limit, procs_kill),
+		cmocka_unit_test_teardown(concurrent_session_creations_respect_the_limit, procs_kill),
 		cmocka_unit_test_teardown(test_path_of_another_session_is_refused, procs_kill),
 	};
 

@@ -229,7 +229,7 @@ static void test_replaced_executable_still_matches(void **state)
 }
 
 /* Ended processes are removed when the table would grow; living ones stay. */
-static void test_ended_members_are_forgotten(void **state)
+static void ended_processes_are_removed_from_the_process_set(void **state)
 {
 	struct process_set members = { 0 };
 
@@ -432,7 +432,7 @@ static void reap(struct wmk_session *s)
 	wmk_session_unlock(s);
 }
 
-static void test_process_buffers_have_their_own_rings(void **state)
+static void each_process_has_its_own_rings_with_per_process_buffers(void **state)
 {
 	struct world w;
 
@@ -546,7 +546,7 @@ static void test_exec_ends_rings_of_the_process(void **state)
 }
 
 /* If rings cannot be created, no trace remains for a process that registers. */
-static void test_failed_rings_leave_no_trace(void **state)
+static void no_trace_is_left_if_rings_cannot_be_created(void **state)
 {
 	struct world w;
 
@@ -584,12 +584,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_pid_domain_selects_process_and_descendants, procs_kill),
 		cmocka_unit_test_teardown(test_executable_filter_selects_processes, procs_kill),
 		cmocka_unit_test_teardown(test_replaced_executable_still_matches, procs_kill),
-		cmocka_unit_test_teardown(test_ended_members_are_forgotten, procs_kill),
+		cmocka_unit_test_teardown(ended_processes_are_removed_from_the_process_set, procs_kill),
 		cmocka_unit_test_teardown(test_unrelated_apps_are_not_recorded, procs_kill),
 		cmocka_unit_test_teardown(test_allow_lists_select_applications, procs_kill),
-		cmocka_unit_test_teardown(test_process_buffers_have_their_own_rings, procs_kill),
+		cmocka_unit_test_teardown(each_process_has_its_own_rings_with_per_process_buffers, procs_kill),
 		cmocka_unit_test_teardown(test_exec_ends_rings_of_the_process, procs_kill),
-		cmocka_unit_test_teardown(test_failed_rings_leave_no_trace, procs_kill),
+		cmocka_unit_test_teardown(no_trace_is_left_if_rings_cannot_be_created, procs_kill),
 	};
 
 	procs_begin(argc, argv);

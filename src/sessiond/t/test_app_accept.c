@@ -235,7 +235,7 @@ static void each_process_has_one_shard_at_a_time(void **state)
 }
 
 /* The accepting shard keeps the connections, and is reported as ahead once it has many more than another. */
-static void shard_with_more_connections_is_ahead(void **state)
+static void shard_with_many_more_connections_than_others_is_reported(void **state)
 {
 	unsigned mine = 0, status = 0;
 	struct wmk_app_conn conn;
@@ -321,7 +321,7 @@ static void acceptor_limits_applications_of_one_user(void **state)
 }
 
 /* Of 40 places, the last 10 are for users with fewer than 16 connections each. */
-static void last_quarter_of_connections_is_reserved_for_users_with_few(void **state)
+static void users_with_few_connections_can_use_the_reserved_slots(void **state)
 {
 	(void)state;
 	if (getuid() != 0)
@@ -368,7 +368,7 @@ static void application_of_another_user_gets_an_error(void **state)
  * Without free descriptors a connection is refused by means of the spare one. Without the spare, an error is returned.
  * Afterwards connections are accepted again.
  */
-static void accept_fails_without_descriptors_and_continues_when_some_are_freed(void **state)
+static void accept_fails_without_free_descriptors_and_then_recovers(void **state)
 {
 	struct rlimit before, none;
 	struct wmk_accept_stats stats;
@@ -405,7 +405,7 @@ static void accept_fails_without_descriptors_and_continues_when_some_are_freed(v
 }
 
 /* The spare descriptor is below the limit: all connections are refused by it, and none stays pending. */
-static void connections_are_closed_without_descriptors(void **state)
+static void pending_connections_are_refused_without_free_descriptors(void **state)
 {
 	struct rlimit before, few;
 	struct wmk_accept_stats stats;
@@ -437,7 +437,7 @@ static void connections_are_closed_without_descriptors(void **state)
 }
 
 /* A connection that is pending at the close is accepted after the next open. */
-static void pending_connection_is_accepted_after_reopen(void **state)
+static void pending_connection_is_accepted_after_acceptor_restarts(void **state)
 {
 	struct wmk_app_conn conn;
 
@@ -457,13 +457,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_of_a_process_reach_one_shard),
 		cmocka_unit_test(each_process_has_one_shard_at_a_time),
-		cmocka_unit_test(shard_with_more_connections_is_ahead),
+		cmocka_unit_test(shard_with_many_more_connections_than_others_is_reported),
 		cmocka_unit_test(acceptor_limits_applications_of_one_user),
-		cmocka_unit_test(last_quarter_of_connections_is_reserved_for_users_with_few),
+		cmocka_unit_test(users_with_few_connections_can_use_the_reserved_slots),
 		cmocka_unit_test(application_of_another_user_gets_an_error),
-		cmocka_unit_test(accept_fails_without_descriptors_and_continues_when_some_are_freed),
-		cmocka_unit_test(connections_are_closed_without_descriptors),
-		cmocka_unit_test(pending_connection_is_accepted_after_reopen),
+		cmocka_unit_test(accept_fails_without_free_descriptors_and_then_recovers),
+		cmocka_unit_test(pending_connections_are_refused_without_free_descriptors),
+		cmocka_unit_test(pending_connection_is_accepted_after_acceptor_restarts),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -239,7 +239,7 @@ static void wait_for(unsigned begun)
 
 /* ── tests ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void requests_of_one_are_answered_in_order(void **state)
+static void requests_of_one_client_are_answered_in_order(void **state)
 {
 	struct client client;
 	char text[32];
@@ -430,7 +430,7 @@ static void invalid_frames_close_the_connection(void **state)
 }
 
 /* A client that requests a megabyte repeatedly and never reads makes the daemon keep one reply. */
-static void client_that_never_reads_costs_one_reply(void **state)
+static void client_that_never_reads_uses_memory_of_one_reply(void **state)
 {
 	struct client client, gone;
 	struct rusage usage[2];
@@ -459,7 +459,7 @@ static void client_that_never_reads_costs_one_reply(void **state)
 }
 
 /* Each of many frames is answered, and other clients are not delayed. */
-static void many_frames_do_not_delay_others(void **state)
+static void many_requests_of_one_client_do_not_delay_others(void **state)
 {
 	struct wmk_out out = { 0 };
 	struct client client;
@@ -479,7 +479,7 @@ static void many_frames_do_not_delay_others(void **state)
 }
 
 /* A refused client has sent a descriptor with a blocking close(): others are not delayed. */
-static void blocking_close_of_refused_client_delays_no_other(void **state)
+static void blocking_close_of_refused_client_does_not_delay_others(void **state)
 {
 	struct client first, second;
 	int fd, peer;
@@ -583,16 +583,16 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_of_one_are_answered_in_order),
+		cmocka_unit_test(requests_of_one_client_are_answered_in_order),
 		cmocka_unit_test(requests_of_different_clients_run_concurrently),
 		cmocka_unit_test(slow_commands_of_one_user_do_not_delay_others),
 		cmocka_unit_test(clients_without_permission_are_refused),
 		cmocka_unit_test(client_above_the_limit_gets_an_error),
 		cmocka_unit_test(daemon_user_may_have_300_clients),
 		cmocka_unit_test(invalid_frames_close_the_connection),
-		cmocka_unit_test(client_that_never_reads_costs_one_reply),
-		cmocka_unit_test(many_frames_do_not_delay_others),
-		cmocka_unit_test(blocking_close_of_refused_client_delays_no_other),
+		cmocka_unit_test(client_that_never_reads_uses_memory_of_one_reply),
+		cmocka_unit_test(many_requests_of_one_client_do_not_delay_others),
+		cmocka_unit_test(blocking_close_of_refused_client_does_not_delay_others),
 		cmocka_unit_test(client_with_too_many_descriptors_is_disconnected),
 	};
 

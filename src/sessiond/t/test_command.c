@@ -270,7 +270,7 @@ static void invalid_names_and_paths_of_sessions_are_refused(void **state)
 	refused(START("two"), ENOENT, "create one");
 }
 
-static void channel_changes_are_made_with_warnings_or_refused(void **state)
+static void unsuitable_channel_options_give_a_warning_or_an_error(void **state)
 {
 	struct wmk_ctl_enable_channel big = {
 		.session = "s", .channel = { .name = "big", .settings.subbuf_size = 5000, .settings.n_subbufs = 3 }
@@ -315,7 +315,7 @@ static void channel_changes_are_made_with_warnings_or_refused(void **state)
 	done(DISABLE_EVENT(.session = "s", .channel = "big"));
 }
 
-static void application_follows_commands(void **state)
+static void application_events_follow_enable_and_disable_commands(void **state)
 {
 	struct program app;
 
@@ -369,7 +369,7 @@ static void application_follows_commands(void **state)
 	program_close(&app);
 }
 
-static void start_without_a_trace_is_reported(void **state)
+static void start_of_a_session_reports_that_no_trace_can_be_created(void **state)
 {
 	struct program app;
 
@@ -425,7 +425,7 @@ static void finish_later(void *data, struct wmk_session *session, bool gone)
 		assert_int_equal(wmk_session_finish(session, NULL, NULL), 0);
 }
 
-static void no_wait_leaves_the_last_records_to_another_thread(void **state)
+static void stop_without_wait_writes_the_last_records_in_another_thread(void **state)
 {
 	const struct wmk_ctl_session_name no_wait = { .session = "s", .no_wait = true };
 
@@ -443,7 +443,7 @@ static void no_wait_leaves_the_last_records_to_another_thread(void **state)
 }
 
 /* In root's daemon, members have sessions of their own, and see no others. */
-static void members_control_their_own_sessions_only(void **state)
+static void group_members_control_only_their_own_sessions(void **state)
 {
 	const struct wmk_ctl_list_sessions all = { .session = "" };
 	const struct wmk_ctl_sessions *sessions;
@@ -583,11 +583,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
 	const struct CMUnitTest tests[] = {
-		TEST(unknown_requests_are_errors), TEST(invalid_names_and_paths_of_sessions_are_refused),
-		TEST(channel_changes_are_made_with_warnings_or_refused), TEST(application_follows_commands),
-		TEST(start_without_a_trace_is_reported), TEST(members_control_their_own_sessions_only),
+		TEST(unknown_requests_are_errors),
+		TEST(invalid_names_and_paths_of_sessions_are_refused),
+		TEST(unsuitable_channel_options_give_a_warning_or_an_error),
+		TEST(application_events_follow_enable_and_disable_commands),
+		TEST(start_of_a_session_reports_that_no_trace_can_be_created),
+		TEST(group_members_control_only_their_own_sessions),
 		TEST(patterns_select_sessions_of_the_client),
-		TEST(no_wait_leaves_the_last_records_to_another_thread),
+		TEST(stop_without_wait_writes_the_last_records_in_another_thread),
 		TEST(warnings_beyond_the_limit_are_counted),
 		cmocka_unit_test_setup_teardown(sessions_of_all_users_are_limited, scene_open_large, scene_close),
 		TEST(sessions_with_many_rules_are_listed),

@@ -20,7 +20,7 @@ static int parse(const char *text, struct wmk_limits *limits)
 	return wmk_limits_parse("/etc/l", text, strlen(text), limits);
 }
 
-static void test_every_limit_is_parsed(void **state)
+static void every_limit_in_the_limits_file_is_parsed(void **state)
 {
 	struct wmk_limits l;
 
@@ -40,7 +40,7 @@ static void test_every_limit_is_parsed(void **state)
 	assert_int_equal(l.sessions, 2);
 }
 
-static void test_invalid_limits_are_refused(void **state)
+static void invalid_limits_in_the_limits_file_are_refused(void **state)
 {
 	static const struct { const char *text, *words;
 	} bad[] = {
@@ -72,7 +72,7 @@ static void test_invalid_limits_are_refused(void **state)
 	assert_int_equal(wmk_limits_parse("/etc/l", line, sizeof(line), &l), -EINVAL);
 }
 
-static void limits_file_is_read_and_too_large_or_missing_is_refused(void **state)
+static void limits_file_that_is_too_large_or_missing_is_refused(void **state)
 {
 	char path[] = "/tmp/waymark-limits-XXXXXX", words[600];
 	int fd = mkstemp(path);
@@ -95,9 +95,9 @@ static void limits_file_is_read_and_too_large_or_missing_is_refused(void **state
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_limit_is_parsed),
-					    cmocka_unit_test(test_invalid_limits_are_refused),
-					    cmocka_unit_test(limits_file_is_read_and_too_large_or_missing_is_refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_limit_in_the_limits_file_is_parsed),
+					    cmocka_unit_test(invalid_limits_in_the_limits_file_are_refused),
+					    cmocka_unit_test(limits_file_that_is_too_large_or_missing_is_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static int connected(const struct scene *scene, const char *name)
 	return fd;
 }
 
-static void directory_and_sockets_are_created_and_removed(void **state)
+static void runtime_directory_and_sockets_are_created_and_removed(void **state)
 {
 	const struct scene *scene = *state;
 	const struct group *group = getgrnam(WMK_SESSIOND_GROUP);
@@ -110,7 +110,7 @@ static void directory_and_sockets_are_created_and_removed(void **state)
 }
 
 /* A pending connection has sent a descriptor with a blocking close(): closing the directory does not wait for it. */
-static void close_does_not_wait_for_pending_connections(void **state)
+static void daemon_end_does_not_wait_for_pending_connections(void **state)
 {
 	const struct scene *scene = *state;
 	struct wmk_sessiond_rundir place;
@@ -147,7 +147,7 @@ static void locked_runtime_directory_refuses_second_daemon(void **state)
 }
 
 /* A daemon starts with all that a killed one has left. */
-static void daemon_starts_after_a_kill(void **state)
+static void daemon_starts_in_runtime_directory_of_a_killed_daemon(void **state)
 {
 	const struct scene *scene = *state;
 	struct wmk_sessiond_rundir place;
@@ -172,7 +172,7 @@ static void daemon_starts_after_a_kill(void **state)
 }
 
 /* The daemon is killed while it starts a program: the child keeps the lock and the sockets for a short time. */
-static void daemon_starts_while_a_child_of_a_killed_one_runs(void **state)
+static void daemon_starts_while_child_of_killed_daemon_has_the_lock(void **state)
 {
 	const struct scene *scene = *state;
 	const struct timespec moment = { .tv_nsec = 100000000 };
@@ -198,7 +198,7 @@ static void daemon_starts_while_a_child_of_a_killed_one_runs(void **state)
 	wmk_sessiond_rundir_close(&place);
 }
 
-static void unsafe_directories_are_refused(void **state)
+static void unsafe_runtime_directories_are_refused(void **state)
 {
 	const struct scene *scene = *state;
 	bool root = geteuid() == 0;
@@ -383,14 +383,17 @@ static void starter_is_notified_of_readiness_and_of_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(directory_and_sockets_are_created_and_removed, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(close_does_not_wait_for_pending_connections, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(runtime_directory_and_sockets_are_created_and_removed, scene_open,
+						scene_close),
+		cmocka_unit_test_setup_teardown(daemon_end_does_not_wait_for_pending_connections, scene_open,
+						scene_close),
 		cmocka_unit_test_setup_teardown(locked_runtime_directory_refuses_second_daemon, scene_open,
 						scene_close),
-		cmocka_unit_test_setup_teardown(daemon_starts_after_a_kill, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(daemon_starts_while_a_child_of_a_killed_one_runs, scene_open,
+		cmocka_unit_test_setup_teardown(daemon_starts_in_runtime_directory_of_a_killed_daemon, scene_open,
 						scene_close),
-		cmocka_unit_test_setup_teardown(unsafe_directories_are_refused, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(daemon_starts_while_child_of_killed_daemon_has_the_lock, scene_open,
+						scene_close),
+		cmocka_unit_test_setup_teardown(unsafe_runtime_directories_are_refused, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(lock_that_is_not_a_plain_file_is_refused, scene_open, scene_close),
 		cmocka_unit_test(invalid_sockets_from_systemd_are_refused),
 		cmocka_unit_test_setup_teardown(socket_from_systemd_is_used_unchanged, scene_open, scene_close),

@@ -24,7 +24,7 @@
 #include "state_rig.h"
 #include "wire/ctl.h"
 
-static void next_daemon_continues_sessions_and_ids(void **state)
+static void next_daemon_restores_sessions_and_event_ids(void **state)
 {
 	struct wmk_arena arena = { 0 };
 	struct wmk_ctl_session is;
@@ -87,7 +87,7 @@ static void next_daemon_continues_sessions_and_ids(void **state)
 }
 
 /* Metadata that is shorter than what was written is replaced completely, after a restart and when it is found stale. */
-static void short_metadata_is_replaced(void **state)
+static void truncated_metadata_is_rewritten_after_restart(void **state)
 {
 	struct program program;
 
@@ -127,7 +127,7 @@ static off_t size_of_ids(void)
 }
 
 /* If the state file cannot be rewritten, the existing file and the session stay valid. */
-static void state_that_cannot_be_rewritten_stays_valid(void **state)
+static void state_file_is_kept_if_it_cannot_be_rewritten(void **state)
 {
 	char path[128];
 
@@ -151,7 +151,7 @@ static void state_that_cannot_be_rewritten_stays_valid(void **state)
 }
 
 /* Ids of removed rings are purged from the file; needed ones stay for the next daemon, and more can be added. */
-static void ids_of_removed_rings_are_purged(void **state)
+static void saved_event_ids_of_removed_rings_are_deleted(void **state)
 {
 	static const struct wmk_event_class gone = { .provider = "shop", .name = "gone", .kind = 1, .level = 6 };
 	struct program program;
@@ -199,7 +199,7 @@ static void ids_of_removed_rings_are_purged(void **state)
 }
 
 /* Both daemons have ended: the sessions are restored, and their rings are awaited. */
-static void rings_without_a_holder_are_awaited(void **state)
+static void restored_session_waits_for_its_rings(void **state)
 {
 	struct wmk_session *session;
 	struct program program;
@@ -243,7 +243,7 @@ static void rings_without_a_holder_are_awaited(void **state)
 }
 
 /* While a session is being destroyed, another session of its name is created, started and saved. It survives. */
-static void session_survives_the_end_of_its_namesake(void **state)
+static void session_is_kept_when_an_older_namesake_ends(void **state)
 {
 	struct wmk_session *old, *fresh;
 	struct program program;
@@ -317,7 +317,7 @@ static void damage(const char *name, long at, const void *bytes, size_t len, lon
 }
 
 /* The daemon was killed while it wrote an id: the next one appends after the last complete id. */
-static void incomplete_id_is_ignored(void **state)
+static void incomplete_event_id_in_the_state_is_ignored(void **state)
 {
 	static const uint8_t half[20] = { 100, 0, 0, 0, 2 };
 	struct program program;
@@ -436,7 +436,7 @@ static void assert_identity(unsigned i, const struct wmk_identity *was)
 }
 
 /* Each daemon reads the identities of applications of earlier daemons, and drops those of ended processes. */
-static void identities_of_living_processes_are_kept(void **state)
+static void identities_of_running_processes_survive_a_restart(void **state)
 {
 	uint64_t junk[64];
 	char process_state;
@@ -539,7 +539,7 @@ static void file_is_ignored(const struct wmk_clocks *measured, const char *text)
 #define MADE(kind, freq, offset) [kind] = clock_made(kind, freq, offset)
 
 /* Sessions keep the clocks of their first daemon if these are valid; without sessions the clocks are measured again. */
-static void clocks_are_kept_while_sessions_exist(void **state)
+static void trace_clocks_are_kept_while_sessions_exist(void **state)
 {
 	static const char *const foreign[] = {
 		"", "{}", "{\"clocks\": []}", "{\"kind\": 1, \"freq\": 1000000001, \"uuid\": \"here\"}",
@@ -581,17 +581,18 @@ static void clocks_are_kept_while_sessions_exist(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(next_daemon_continues_sessions_and_ids, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(short_metadata_is_replaced, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(state_that_cannot_be_rewritten_stays_valid, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(ids_of_removed_rings_are_purged, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(rings_without_a_holder_are_awaited, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(session_survives_the_end_of_its_namesake, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(incomplete_id_is_ignored, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(next_daemon_restores_sessions_and_event_ids, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(truncated_metadata_is_rewritten_after_restart, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(state_file_is_kept_if_it_cannot_be_rewritten, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(saved_event_ids_of_removed_rings_are_deleted, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(restored_session_waits_for_its_rings, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(session_is_kept_when_an_older_namesake_ends, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(incomplete_event_id_in_the_state_is_ignored, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(invalid_state_files_are_ignored, scene_open, scene_close),
 		cmocka_unit_test_setup_teardown(state_files_of_other_formats_are_refused, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(identities_of_living_processes_are_kept, scene_open, scene_close),
-		cmocka_unit_test_setup_teardown(clocks_are_kept_while_sessions_exist, scene_open, scene_close),
+		cmocka_unit_test_setup_teardown(identities_of_running_processes_survive_a_restart, scene_open,
+						scene_close),
+		cmocka_unit_test_setup_teardown(trace_clocks_are_kept_while_sessions_exist, scene_open, scene_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

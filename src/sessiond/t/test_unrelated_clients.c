@@ -155,7 +155,7 @@ static int let_in(uid_t uid)
 }
 
 /* Foreign clients occupy all their places and send nothing: root and the daemon's user still get in. */
-static void foreign_clients_do_not_lock_out_root_and_owner(void **state)
+static void clients_of_other_users_do_not_block_root_and_owner(void **state)
 {
 	int held[6], roots[2], own[2];
 
@@ -193,7 +193,7 @@ static void foreign_clients_do_not_lock_out_root_and_owner(void **state)
 }
 
 /* A foreign client without a request, or with half a one, is closed. Root, and a client after a request, are not. */
-static void silent_foreign_client_is_closed(void **state)
+static void client_of_another_user_without_requests_is_closed(void **state)
 {
 	const struct wmk_frame half = { .type = ECHO, .version = WMK_WIRE_VERSION, .length = 5 };
 	char text[256];
@@ -235,8 +235,8 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(foreign_clients_do_not_lock_out_root_and_owner),
-		cmocka_unit_test(silent_foreign_client_is_closed),
+		cmocka_unit_test(clients_of_other_users_do_not_block_root_and_owner),
+		cmocka_unit_test(client_of_another_user_without_requests_is_closed),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

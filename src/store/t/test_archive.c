@@ -37,7 +37,7 @@ static uint64_t number_of(struct wmk_store *store, uint64_t open)
 	return number;
 }
 
-static void trace_is_moved_once_and_next_one_has_its_number(void **state)
+static void rotated_trace_is_moved_once_and_the_next_gets_a_number(void **state)
 {
 	struct wmk_store *store;
 
@@ -105,7 +105,7 @@ static void journal_of_closed_chunk_moves_to_the_open_chunk(void **state)
 	}
 }
 
-static void name_outside_of_archives_is_refused(void **state)
+static void archive_name_with_a_path_is_refused(void **state)
 {
 	static const char *const names[] = { "", ".", "..", ".x", "a/b", "../x" };
 
@@ -136,9 +136,9 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(trace_is_moved_once_and_next_one_has_its_number),
+		cmocka_unit_test(rotated_trace_is_moved_once_and_the_next_gets_a_number),
 		cmocka_unit_test(journal_of_closed_chunk_moves_to_the_open_chunk),
-		cmocka_unit_test(name_outside_of_archives_is_refused),
+		cmocka_unit_test(archive_name_with_a_path_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, clean_up);

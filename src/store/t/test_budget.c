@@ -94,7 +94,7 @@ static int append(struct wmk_store_stream *stream, uint64_t sequence, uint64_t c
  * Exact to the byte: the last packet that fits is written, the next one is refused and changes no file, and a packet
  * that only reports counts is written anyway.
  */
-static void test_last_packet_that_fits_is_written_and_next_is_refused(void **state)
+static void packet_beyond_the_size_budget_is_refused(void **state)
 {
 	const uint64_t packet = wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }) + WMK_CTF_INDEX_ENTRY;
 	struct wmk_store_stream *stream;
@@ -129,7 +129,7 @@ static void test_last_packet_that_fits_is_written_and_next_is_refused(void **sta
  * Removing the oldest file makes space for the next one: a budget for all files of a stream is never exceeded, and no
  * packet is refused.
  */
-static void test_rotation_stays_within_the_budget(void **state)
+static void stream_file_rotation_stays_within_the_size_budget(void **state)
 {
 	const struct wmk_store_limits limits = { 5000, 3 };
 	struct stage s;
@@ -258,7 +258,7 @@ static const char *step(struct stage *s, unsigned i, unsigned j)
 	return err ? "a refusal" : "a packet";
 }
 
-static void test_count_equals_files_after_random_operations(void **state)
+static void budget_count_equals_file_sizes_after_random_operations(void **state)
 {
 	const char *seed = getenv("WMK_SEED");
 	const uint32_t begin = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)getpid();
@@ -344,7 +344,7 @@ static void test_concurrent_writers_stay_below_the_budget(void **state)
 }
 
 /* Links are not followed, and the error names the directory that is missing. */
-static void test_usage_follows_no_links(void **state)
+static void measuring_the_trace_size_does_not_follow_links(void **state)
 {
 	char path[600], words[300];
 	struct stage s;
@@ -363,7 +363,7 @@ static void test_usage_follows_no_links(void **state)
 }
 
 /* Metadata and streams both count, and metadata is never refused. */
-static void test_metadata_counts_and_is_never_refused(void **state)
+static void metadata_counts_in_the_size_budget_and_is_never_refused(void **state)
 {
 	char dir[256], trace[300], text[1000];
 	struct wmk_store_budget budget = { .max = 4000 };
@@ -397,13 +397,13 @@ static void test_metadata_counts_and_is_never_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_last_packet_that_fits_is_written_and_next_is_refused),
-		cmocka_unit_test(test_rotation_stays_within_the_budget),
+		cmocka_unit_test(packet_beyond_the_size_budget_is_refused),
+		cmocka_unit_test(stream_file_rotation_stays_within_the_size_budget),
 		cmocka_unit_test(test_refused_replacement_of_single_file_keeps_it),
-		cmocka_unit_test(test_count_equals_files_after_random_operations),
+		cmocka_unit_test(budget_count_equals_file_sizes_after_random_operations),
 		cmocka_unit_test(test_concurrent_writers_stay_below_the_budget),
-		cmocka_unit_test(test_usage_follows_no_links),
-		cmocka_unit_test(test_metadata_counts_and_is_never_refused),
+		cmocka_unit_test(measuring_the_trace_size_does_not_follow_links),
+		cmocka_unit_test(metadata_counts_in_the_size_budget_and_is_never_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

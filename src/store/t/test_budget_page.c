@@ -76,7 +76,7 @@ static void side_close(struct side *side)
 }
 
 /* Two processes that write in turn share one budget, exact to the byte. */
-static void test_two_sides_share_one_budget(void **state)
+static void two_processes_share_one_size_budget(void **state)
 {
 	const uint64_t packet = wmk_ctf_packet_size(&(struct wmk_ctf_packet){ .content = 1000 }) + WMK_CTF_INDEX_ENTRY,
 		       max = 2 * WMK_CTF_INDEX_HEAD + 10 * packet;
@@ -118,7 +118,7 @@ static void test_two_sides_share_one_budget(void **state)
  * After a crash, the reservations of a process stay until the next process of its side measures. On a new page, the
  * first process measures both sides.
  */
-static void next_process_of_a_side_frees_what_a_crashed_one_reserved(void **state)
+static void restarted_process_frees_budget_reserved_before_its_crash(void **state)
 {
 	const uint64_t max = 20000;
 	struct side sides[WMK_STORE_SIDES];
@@ -157,7 +157,7 @@ static void next_process_of_a_side_frees_what_a_crashed_one_reserved(void **stat
 /*
  * Whatever the other process writes to the page: nothing overflows, and one side never exceeds the whole budget.
  */
-static void test_any_count_of_the_other_side_is_safe(void **state)
+static void corrupt_count_in_the_shared_budget_causes_no_overflow(void **state)
 {
 	static const uint64_t counts[] = { 0, 1, 2, 20000, 20001, 20002, 1ull << 63, UINT64_MAX - 1, UINT64_MAX };
 	const uint64_t max = 20000;
@@ -202,7 +202,7 @@ static void *write_side(void *arg)
 	return NULL;
 }
 
-static void test_concurrent_sides_stay_within_the_budget(void **state)
+static void concurrent_processes_stay_within_a_shared_size_budget(void **state)
 {
 	const uint64_t max = 200000;
 	struct side sides[WMK_STORE_SIDES];
@@ -234,7 +234,7 @@ static void test_concurrent_sides_stay_within_the_budget(void **state)
 }
 
 /* A descriptor of unknown origin is no budget page unless it is a sealed memfd of its size. */
-static void test_other_descriptors_are_refused_as_page(void **state)
+static void invalid_descriptor_of_a_shared_budget_is_refused(void **state)
 {
 	struct wmk_store_budget_page *page = NULL;
 	int pipes[2], plain = memfd_create("plain", MFD_CLOEXEC | MFD_ALLOW_SEALING),
@@ -259,11 +259,11 @@ static void test_other_descriptors_are_refused_as_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_sides_share_one_budget),
-		cmocka_unit_test(next_process_of_a_side_frees_what_a_crashed_one_reserved),
-		cmocka_unit_test(test_any_count_of_the_other_side_is_safe),
-		cmocka_unit_test(test_concurrent_sides_stay_within_the_budget),
-		cmocka_unit_test(test_other_descriptors_are_refused_as_page),
+		cmocka_unit_test(two_processes_share_one_size_budget),
+		cmocka_unit_test(restarted_process_frees_budget_reserved_before_its_crash),
+		cmocka_unit_test(corrupt_count_in_the_shared_budget_causes_no_overflow),
+		cmocka_unit_test(concurrent_processes_stay_within_a_shared_size_budget),
+		cmocka_unit_test(invalid_descriptor_of_a_shared_budget_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void check_points(const uint64_t *values, unsigned n)
 	}
 }
 
-static void points_are_appended_in_order(void **state)
+static void clock_points_are_appended_in_order(void **state)
 {
 	struct wmk_store *store;
 	struct stat st;
@@ -98,7 +98,7 @@ static void points_are_appended_in_order(void **state)
 	wmk_store_close(store);
 }
 
-static void next_writer_continues_after_whole_points(void **state)
+static void next_writer_appends_after_the_last_complete_clock_point(void **state)
 {
 	struct wmk_store *store;
 	int fd;
@@ -118,7 +118,7 @@ static void next_writer_continues_after_whole_points(void **state)
 	check_points((const uint64_t[]){ 10, 20, 40 }, 3);
 }
 
-static void file_cut_in_its_first_point_begins_again(void **state)
+static void clock_file_without_a_complete_point_is_started_again(void **state)
 {
 	struct wmk_store *store;
 
@@ -133,7 +133,7 @@ static void file_cut_in_its_first_point_begins_again(void **state)
 	check_points((const uint64_t[]){ 40 }, 1);
 }
 
-static void points_of_another_clock_are_refused(void **state)
+static void point_of_another_clock_is_refused_in_a_clock_file(void **state)
 {
 	struct wmk_store *store;
 
@@ -164,7 +164,7 @@ static long relay_file_size(void)
 	return stat(in_dir("t/s/.clock.relay"), &st) == 0 ? (long)st.st_size : -1;
 }
 
-static void points_of_a_relay_have_their_own_file(void **state)
+static void clock_points_of_a_relay_are_stored_in_their_own_file(void **state)
 {
 	const long head_bytes = WMK_CLOCK_RELAY_HEAD, one = WMK_CLOCK_POINT_BYTES;
 	uint8_t bytes[WMK_CLOCK_RELAY_HEAD];
@@ -201,7 +201,7 @@ static void points_of_a_relay_have_their_own_file(void **state)
 	assert_int_equal(wmk_clock_head_decode(bytes, WMK_CLOCK_FILE_HEAD, &head), -EPROTO);
 }
 
-static void unused_trace_is_discarded_with_its_points(void **state)
+static void discard_of_an_unused_trace_removes_its_clock_points(void **state)
 {
 	struct wmk_store *store;
 
@@ -213,7 +213,7 @@ static void unused_trace_is_discarded_with_its_points(void **state)
 	assert_int_equal(access(in_dir("t/s"), F_OK), -1);
 }
 
-static void measured_points_lie_between_readings_before_and_after(void **state)
+static void clock_point_lies_between_readings_before_and_after_it(void **state)
 {
 	struct wmk_clocks clocks;
 	struct wmk_clock_point point;
@@ -235,13 +235,14 @@ static void measured_points_lie_between_readings_before_and_after(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(points_are_appended_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(next_writer_continues_after_whole_points, setup, teardown),
-		cmocka_unit_test_setup_teardown(file_cut_in_its_first_point_begins_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(points_of_another_clock_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(points_of_a_relay_have_their_own_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(unused_trace_is_discarded_with_its_points, setup, teardown),
-		cmocka_unit_test(measured_points_lie_between_readings_before_and_after),
+		cmocka_unit_test_setup_teardown(clock_points_are_appended_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(next_writer_appends_after_the_last_complete_clock_point, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(clock_file_without_a_complete_point_is_started_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(point_of_another_clock_is_refused_in_a_clock_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(clock_points_of_a_relay_are_stored_in_their_own_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(discard_of_an_unused_trace_removes_its_clock_points, setup, teardown),
+		cmocka_unit_test(clock_point_lies_between_readings_before_and_after_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void test_streams_are_repaired_without_their_rings(void **state)
 }
 
 /* An obstacle in place of an index does not end the stream: it continues without an index. */
-static void test_stream_continues_with_obstacle_in_place_of_index(void **state)
+static void stream_continues_if_its_index_cannot_be_created(void **state)
 {
 	static const char index[] = IN_SUB("index/app_0.idx");
 	struct wmk_ctf_packet packet = { .content = 1000 }, last;
@@ -119,7 +119,7 @@ static void append_and_die(struct wmk_store_stream *stream, struct wmk_ctf_packe
  * The only file of a stream is replaced: after a crash before the first byte of the new file, or within its first
  * packet, the old file is there.
  */
-static void test_killed_replacement_keeps_the_old_file(void **state)
+static void killed_replacement_of_a_stream_file_keeps_the_old_file(void **state)
 {
 	static const char only[] = IN_SUB("c_0"), index[] = IN_SUB("index/c_0.idx"), next[] = IN_SUB(".c.next");
 	const struct wmk_store_limits one = { 520, 1 };
@@ -191,7 +191,7 @@ static void test_packet_without_trailer_is_torn(void **state)
 }
 
 /* A file that begins with a packet of an earlier version, without a trailer, is refused and not changed. */
-static void test_file_of_earlier_version_is_unchanged(void **state)
+static void stream_file_of_an_earlier_version_is_refused_unchanged(void **state)
 {
 	struct wmk_ctf_packet packet = { .content = 1000 }, last;
 	struct wmk_store *store = create();
@@ -267,7 +267,7 @@ static bool is_empty(const char *name)
 /*
  * Create with more and more descriptors until there are enough: a failure leaves nothing, and the next try can succeed.
  */
-static void test_failed_create_leaves_nothing(void **state)
+static void failed_creation_of_a_trace_leaves_no_files(void **state)
 {
 	struct wmk_store *store = NULL;
 	struct rlimit before, few;
@@ -300,7 +300,7 @@ static void test_failed_create_leaves_nothing(void **state)
 }
 
 /* A discard removes nothing if there is a declaration or a stream, or if the store existed before. */
-static void test_discard_keeps_used_store(void **state)
+static void discard_keeps_a_trace_that_was_used(void **state)
 {
 	struct wmk_store_stream *stream;
 	struct wmk_store *store = create();
@@ -419,7 +419,7 @@ static void test_metadata_in_use_is_not_taken_over(void **state)
 }
 
 /* The next process may repeat each part: offset, text, result, and the content of the file after it. */
-static void test_metadata_is_appended_once(void **state)
+static void repeated_metadata_parts_are_appended_only_once(void **state)
 {
 	static const struct {
 		uint64_t offset;
@@ -456,14 +456,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_packet_without_trailer_is_torn, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_file_of_earlier_version_is_unchanged, setup, teardown),
+		cmocka_unit_test_setup_teardown(stream_file_of_an_earlier_version_is_refused_unchanged, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_streams_are_repaired_without_their_rings, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stream_continues_with_obstacle_in_place_of_index, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_killed_replacement_keeps_the_old_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(stream_continues_if_its_index_cannot_be_created, setup, teardown),
+		cmocka_unit_test_setup_teardown(killed_replacement_of_a_stream_file_keeps_the_old_file, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_single_file_is_replaced_on_full_disk, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_failed_create_leaves_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_discard_keeps_used_store, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_metadata_is_appended_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(failed_creation_of_a_trace_leaves_no_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(discard_keeps_a_trace_that_was_used, setup, teardown),
+		cmocka_unit_test_setup_teardown(repeated_metadata_parts_are_appended_only_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metadata_of_crashed_writer_is_taken_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metadata_in_use_is_not_taken_over, setup, teardown),
 	};

@@ -357,7 +357,7 @@ static void test_readers_report_lost_records(void **state)
 }
 
 /* Names that attack the metadata: none ends a string, a comment or an identifier, or renames another field. */
-static void test_hostile_names_stay_names(void **state)
+static void hostile_names_do_not_alter_the_metadata(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
 	static const char *const names[] = { "\";};", "\\",       "\\\"",     "a\nb",         "*/",
@@ -406,7 +406,7 @@ static void test_hostile_names_stay_names(void **state)
 }
 
 /* Names, labels and texts of random bytes and maximum length. */
-static void test_random_names_stay_names(void **state)
+static void random_names_do_not_alter_the_metadata(void **state)
 {
 	static const unsigned no_contexts[] = { 0 };
 	static char name[32][WMK_NAME_MAX + 1];
@@ -461,8 +461,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_readers_read_every_type, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_readers_read_all_headers_and_contexts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_readers_report_lost_records, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hostile_names_stay_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_random_names_stay_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(hostile_names_do_not_alter_the_metadata, setup, teardown),
+		cmocka_unit_test_setup_teardown(random_names_do_not_alter_the_metadata, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

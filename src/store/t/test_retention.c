@@ -93,7 +93,7 @@ static void oldest_chunks_are_deleted_at_each_limit(void **state)
 	assert_int_equal(logged, 0);
 }
 
-static void locked_chunk_is_kept_and_newer_ones_are_not_deleted_for_it(void **state)
+static void locked_chunk_is_kept_without_deleting_newer_ones_instead(void **state)
 {
 	const struct wmk_retention keep = { .count = 1 };
 	struct wmk_retained retained;
@@ -128,7 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(oldest_chunks_are_deleted_at_each_limit),
-		cmocka_unit_test(locked_chunk_is_kept_and_newer_ones_are_not_deleted_for_it),
+		cmocka_unit_test(locked_chunk_is_kept_without_deleting_newer_ones_instead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

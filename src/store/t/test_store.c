@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "one_trace.h"
 
-static void test_trace_has_the_expected_files(void **state)
+static void new_trace_has_private_directories_and_files(void **state)
 {
 	struct wmk_store *store;
 	struct wmk_store_stream *stream;
@@ -403,7 +403,7 @@ static void test_streams_of_other_traces_are_refused(void **state)
  * Root's daemon creates files with the rights of a user: the user owns them, and the thread has root's identity again
  * after each step.
  */
-static void test_files_belong_to_the_user_of_the_identity(void **state)
+static void files_written_for_a_user_belong_to_that_user(void **state)
 {
 	const uid_t user = 61234;
 	const gid_t group = 61235;
@@ -484,7 +484,7 @@ static void test_second_user_is_added_to_trace(void **state)
 /*
  * Whole packets in files of a limited size; the oldest is replaced; a store that is opened again continues the newest.
  */
-static void test_rotation_replaces_the_oldest_file(void **state)
+static void rotation_of_stream_files_replaces_the_oldest_file(void **state)
 {
 	const struct wmk_store_limits three = { 520, 3 }, endless = { 520, 0 }, one = { 520, 1 };
 	struct wmk_ctf_packet packet = { .content = 64 }, last;
@@ -553,7 +553,7 @@ static void test_rotation_replaces_the_oldest_file(void **state)
 }
 
 /* Only the first of several processes creates the directory; its parent may be a link. */
-static void test_directory_is_created_once(void **state)
+static void directory_of_a_trace_is_created_by_only_one_process(void **state)
 {
 	char path[300], over[300];
 	struct stat st;
@@ -575,8 +575,8 @@ static void test_directory_is_created_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_directory_is_created_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_trace_has_the_expected_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(directory_of_a_trace_is_created_by_only_one_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(new_trace_has_private_directories_and_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_used_directories_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_links_of_other_users_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_invalid_stream_names_are_refused, setup, teardown),
@@ -588,9 +588,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_direct_io_writes_exact_content, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_streams_of_other_traces_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifos_do_not_block_the_open, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rotation_replaces_the_oldest_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(rotation_of_stream_files_replaces_the_oldest_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_second_user_is_added_to_trace, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files_belong_to_the_user_of_the_identity, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_written_for_a_user_belong_to_that_user, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static void result(struct made *made, int64_t value)
 
 /* ── the table ───────────────────────────────────────────────────────────────────────────────────────── */
 
-static void each_row_of_the_table_has_a_known_call_and_a_complete_plan(void **state)
+static void strace_table_has_known_calls_with_complete_copy_plans(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_kprint_rows_n; i++) {
@@ -115,7 +115,7 @@ static unsigned copies_of(const struct wmk_kprint *print, unsigned when)
 	return n;
 }
 
-static void plan_of_each_call_copies_all_its_pointers(void **state)
+static void copy_plan_of_each_system_call_copies_all_its_pointers(void **state)
 {
 	(void)state;
 	for (unsigned abi = 0; abi < WMK_SYSCALLS_ABIS; abi++)
@@ -364,7 +364,7 @@ static void signals_and_exits_are_printed_with_their_cause(void **state)
 	assert_memory_equal(room, "killed by SIGABRT (core dumped)exited with 3ended", line.len);
 }
 
-static void line_that_is_too_short_keeps_the_beginning(void **state)
+static void line_longer_than_its_buffer_keeps_the_beginning(void **state)
 {
 	struct made made;
 	char small[64];
@@ -384,7 +384,7 @@ static void line_that_is_too_short_keeps_the_beginning(void **state)
 	}
 }
 
-static void parts_printed_at_entry_and_exit_make_up_the_line(void **state)
+static void system_call_line_consists_of_entry_and_exit_parts(void **state)
 {
 	struct made made;
 	struct wmk_kline line = { .text = room, .room = sizeof(room) - 1 };
@@ -429,8 +429,8 @@ static void calls_of_32_bit_programs_are_printed_without_structures(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_row_of_the_table_has_a_known_call_and_a_complete_plan),
-		cmocka_unit_test(plan_of_each_call_copies_all_its_pointers),
+		cmocka_unit_test(strace_table_has_known_calls_with_complete_copy_plans),
+		cmocka_unit_test(copy_plan_of_each_system_call_copies_all_its_pointers),
 		cmocka_unit_test(numbers_and_results_are_printed_as_by_strace),
 		cmocka_unit_test(known_flags_are_printed_by_name_and_unknown_ones_in_hex),
 		cmocka_unit_test(texts_are_escaped_and_cut_at_the_limit),
@@ -438,8 +438,8 @@ int main(void)
 		cmocka_unit_test(socket_addresses_are_printed_by_family_or_as_bytes_if_short),
 		cmocka_unit_test(vectors_are_printed_with_the_bytes_that_were_copied),
 		cmocka_unit_test(signals_and_exits_are_printed_with_their_cause),
-		cmocka_unit_test(line_that_is_too_short_keeps_the_beginning),
-		cmocka_unit_test(parts_printed_at_entry_and_exit_make_up_the_line),
+		cmocka_unit_test(line_longer_than_its_buffer_keeps_the_beginning),
+		cmocka_unit_test(system_call_line_consists_of_entry_and_exit_parts),
 		cmocka_unit_test(calls_of_32_bit_programs_are_printed_without_structures),
 	};
 

@@ -192,7 +192,7 @@ static void wait_for_mark(struct fake_sessiond *c)
  * Events that the next session daemon does not enable are disabled; events of one without PERSIST are disabled when it
  * ends.
  */
-static void unconfirmed_events_are_disabled(void **state)
+static void events_not_confirmed_by_the_next_daemon_are_disabled(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true };
 
@@ -260,7 +260,7 @@ static void child_never_records_into_private_rings_of_its_parent(void **state)
 }
 
 /* Applications do not wait for a session daemon that is stopped. */
-static void stopped_daemon_is_not_waited_for(void **state)
+static void application_does_not_wait_for_a_stopped_daemon(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true };
 	const char *dir = run_make_dir();
@@ -303,7 +303,7 @@ static void stopped_daemon_is_not_waited_for(void **state)
 }
 
 /* Files of another type or owner instead of the FIFO and the hints do not block or kill an application. */
-static void untrusted_fifo_and_hints_are_ignored(void **state)
+static void untrusted_notify_fifo_and_hints_file_are_ignored(void **state)
 {
 	static const char *const names[] = { WMK_NOTIFY_FIFO, WMK_HINTS_FILE };
 	enum { FIFO, LINK, EMPTY, WRITABLE, FOREIGN, DIRECTORY, KINDS };
@@ -439,7 +439,7 @@ static int two_in_namespace(void)
 	return 0;
 }
 
-static void application_reattaches_rings_of_both_daemons(void **state)
+static void application_reattaches_rings_of_root_and_user_daemons(void **state)
 {
 	int status;
 
@@ -465,12 +465,12 @@ int main(void)
 		cmocka_unit_test(applications_register_when_the_daemon_starts),
 		cmocka_unit_test(helper_thread_sleeps_when_idle),
 		cmocka_unit_test(no_record_is_lost_when_the_daemon_is_replaced),
-		cmocka_unit_test(unconfirmed_events_are_disabled),
+		cmocka_unit_test(events_not_confirmed_by_the_next_daemon_are_disabled),
 		cmocka_unit_test(child_never_records_into_private_rings_of_its_parent),
-		cmocka_unit_test(stopped_daemon_is_not_waited_for),
-		cmocka_unit_test(untrusted_fifo_and_hints_are_ignored),
+		cmocka_unit_test(application_does_not_wait_for_a_stopped_daemon),
+		cmocka_unit_test(untrusted_notify_fifo_and_hints_file_are_ignored),
 		cmocka_unit_test(state_dump_is_repeated_on_request),
-		cmocka_unit_test(application_reattaches_rings_of_both_daemons),
+		cmocka_unit_test(application_reattaches_rings_of_root_and_user_daemons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

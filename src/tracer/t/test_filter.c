@@ -272,7 +272,7 @@ static void invalid_filters_never_run(void **state)
 }
 
 /* Enabled events keep their filter. */
-static void invalid_filters_keep_the_enabled_filter(void **state)
+static void invalid_filter_does_not_replace_the_enabled_filter(void **state)
 {
 	struct rig rig;
 
@@ -314,7 +314,8 @@ static void filter_above_the_message_limit_closes_the_connection(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(invalid_filters_never_run), cmocka_unit_test(invalid_filters_keep_the_enabled_filter),
+		cmocka_unit_test(invalid_filters_never_run),
+		cmocka_unit_test(invalid_filter_does_not_replace_the_enabled_filter),
 		cmocka_unit_test(filter_above_the_message_limit_closes_the_connection),
 	};
 

@@ -408,7 +408,7 @@ static void compare_program(struct wmk_filter_program *program, const char *what
 	wmk_filter_program_free(program);
 }
 
-static void tables_of_expressions_agree_with_the_interpreter(void **state)
+static void table_lookup_of_filter_expressions_equals_the_interpreter(void **state)
 {
 	struct writer w;
 
@@ -427,7 +427,7 @@ static void tables_of_expressions_agree_with_the_interpreter(void **state)
 	assert_true(counts.result > 300 && counts.text > 300 && counts.wanted > 10000 && counts.refused > 10000);
 }
 
-static void tables_of_programs_agree_with_the_interpreter(void **state)
+static void table_lookup_of_filter_programs_equals_the_interpreter(void **state)
 {
 	(void)state;
 	random_state = 1181783497276652981u;
@@ -470,7 +470,7 @@ static uint32_t form_of(const char *text, uint32_t *n_branches)
 	return recorder.quick_end >= WMK_FILTER_QUICK_SHORT_TABLE ? recorder.quick_end : recorder.quick_end != 0;
 }
 
-static void filters_have_the_cheapest_form(void **state)
+static void filters_are_compiled_to_their_cheapest_form(void **state)
 {
 	enum { INTERPRETER, ONE, SHORT = WMK_FILTER_QUICK_SHORT_TABLE, TABLE = WMK_FILTER_QUICK_TABLE };
 	static const struct {
@@ -532,7 +532,7 @@ static void interpreter_runs_filters_above_64_branches(void **state)
  * A branch for an event with more words or other references is evaluated with this event: nothing past its words is
  * read.
  */
-static void branches_of_another_event_are_stale(void **state)
+static void filter_branch_of_another_event_reads_no_invalid_memory(void **state)
 {
 	struct wmk_event other = event;
 	struct table_sample sample;
@@ -560,11 +560,11 @@ static void branches_of_another_event_are_stale(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables_of_expressions_agree_with_the_interpreter),
-		cmocka_unit_test(tables_of_programs_agree_with_the_interpreter),
-		cmocka_unit_test(filters_have_the_cheapest_form),
+		cmocka_unit_test(table_lookup_of_filter_expressions_equals_the_interpreter),
+		cmocka_unit_test(table_lookup_of_filter_programs_equals_the_interpreter),
+		cmocka_unit_test(filters_are_compiled_to_their_cheapest_form),
 		cmocka_unit_test(interpreter_runs_filters_above_64_branches),
-		cmocka_unit_test(branches_of_another_event_are_stale),
+		cmocka_unit_test(filter_branch_of_another_event_reads_no_invalid_memory),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -88,7 +88,7 @@ static pid_t busy_start(int *end)
 	return pid;
 }
 
-static void recorders_change_safely_while_threads_record(void **state)
+static void recorders_can_be_changed_while_threads_record(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
 	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
@@ -141,7 +141,7 @@ static unsigned mappings_of_rings(pid_t pid)
 }
 
 /* A thread may wait for a page fault of the rings when they are removed. So they are unmapped later than SYNC. */
-static void removed_rings_stay_mapped_for_a_second(void **state)
+static void removed_rings_are_unmapped_after_one_second(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 15, .n_subbufs = 8 };
 	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
@@ -166,7 +166,7 @@ static void removed_rings_stay_mapped_for_a_second(void **state)
 }
 
 /* The session daemon crashes: its events are disabled, and the program continues. */
-static void program_continues_when_the_daemon_ends(void **state)
+static void application_continues_when_the_session_daemon_crashes(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:", .subbuf_size = 1 << 16, .n_subbufs = 4 };
 	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
@@ -188,9 +188,9 @@ static void program_continues_when_the_daemon_ends(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(recorders_change_safely_while_threads_record),
-					    cmocka_unit_test(removed_rings_stay_mapped_for_a_second),
-					    cmocka_unit_test(program_continues_when_the_daemon_ends) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(recorders_can_be_changed_while_threads_record),
+					    cmocka_unit_test(removed_rings_are_unmapped_after_one_second),
+					    cmocka_unit_test(application_continues_when_the_session_daemon_crashes) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void seccomp_trap_does_not_stop_recording(void **state)
  * other reasons, handlers run at once, and fork without the library: their children run, and their records are counted
  * as lost.
  */
-static void signal_handlers_may_fork(void **state)
+static void signal_handlers_can_fork_while_recording(void **state)
 {
 	struct outcome o = outcome_of("prog_host", "handlers", (struct fake_sessiond_options){ 0 });
 
@@ -77,7 +77,7 @@ static void fork_handlers_run_while_the_allocator_is_unlocked(void **state)
 	run_forget(&o.records);
 }
 
-static void cancelled_thread_does_not_keep_the_lock(void **state)
+static void cancelled_thread_releases_the_library_lock(void **state)
 {
 	struct outcome o = outcome_of("prog_host", "cancel", (struct fake_sessiond_options){ 0 });
 
@@ -136,7 +136,7 @@ static int without_devices(const char *kind)
 }
 
 /* A chroot without /dev/null: the helper thread opens an empty file instead. */
-static void library_works_without_dev_null(void **state)
+static void library_records_without_dev_null(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:mark" };
 	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
@@ -259,11 +259,11 @@ int main(void)
 		cmocka_unit_test(environment_is_read_once_before_main),
 		cmocka_unit_test(seccomp_trap_does_not_stop_recording),
 		cmocka_unit_test(longjmp_out_of_a_record_blocks_no_thread),
-		cmocka_unit_test(library_works_without_dev_null),
-		cmocka_unit_test(signal_handlers_may_fork),
+		cmocka_unit_test(library_records_without_dev_null),
+		cmocka_unit_test(signal_handlers_can_fork_while_recording),
 		cmocka_unit_test(fork_handlers_run_while_the_allocator_is_unlocked),
 		cmocka_unit_test(replaced_library_is_recorded_as_unload_and_load),
-		cmocka_unit_test(cancelled_thread_does_not_keep_the_lock),
+		cmocka_unit_test(cancelled_thread_releases_the_library_lock),
 	};
 
 	/* no test here depends on the speed of the machine */

@@ -95,7 +95,7 @@ static void check_round(struct fake_sessiond *c, unsigned first)
 	seen.round++;
 }
 
-static void moved_events_are_recorded_once(void **state)
+static void events_moved_to_other_rings_are_recorded_once(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "m:", .subbuf_size = 1 << 20, .n_subbufs = 32 };
 	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
@@ -186,7 +186,7 @@ static void equivalent_filters_can_be_replaced_while_threads_record(void **state
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(moved_events_are_recorded_once),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(events_moved_to_other_rings_are_recorded_once),
 					    cmocka_unit_test(equivalent_filters_can_be_replaced_while_threads_record) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ static int event_state(const struct wmk_frame *frame, const void *body, uint32_t
  * An event is registered and unregistered a thousand times while the session daemon does not read: it gets the last
  * state, and few earlier ones.
  */
-static void unread_announcements_are_bounded(void **state)
+static void unread_event_registrations_use_bounded_memory(void **state)
 {
 	enum { TURNS = 1001 };
 	struct wmk_frame frame;
@@ -199,7 +199,7 @@ static bool is_input_full(const struct mute_rig *rig)
 }
 
 /* The application stops reading while its answers are not read; later all of them arrive. */
-static void unread_answers_are_bounded(void **state)
+static void application_stops_reading_while_its_answers_are_unread(void **state)
 {
 	const struct wmk_welcome welcome = { .abi = WMK_WIRE_ABI };
 	struct wmk_out out = { 0 };
@@ -251,7 +251,7 @@ static void refuse(int sock, int err)
  * without a notification. One that was refused does not reconnect. (The timeouts are the least time without a
  * connection.)
  */
-static void refused_application_reconnects_later(void **state)
+static void application_rejected_for_lack_of_room_reconnects_later(void **state)
 {
 	struct mute_rig rig;
 
@@ -277,9 +277,9 @@ static void refused_application_reconnects_later(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(refused_application_reconnects_later),
-					    cmocka_unit_test(unread_announcements_are_bounded),
-					    cmocka_unit_test(unread_answers_are_bounded) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(application_rejected_for_lack_of_room_reconnects_later),
+					    cmocka_unit_test(unread_event_registrations_use_bounded_memory),
+					    cmocka_unit_test(application_stops_reading_while_its_answers_are_unread) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 #include "tracer/process.h"
 
-static void only_a_process_that_cannot_answer_is_stuck(void **state)
+static void only_a_stopped_process_counts_as_unable_to_answer(void **state)
 {
 	const pid_t child = fork();
 	siginfo_t info;
@@ -44,7 +44,7 @@ static void only_a_process_that_cannot_answer_is_stuck(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_a_process_that_cannot_answer_is_stuck),
+		cmocka_unit_test(only_a_stopped_process_counts_as_unable_to_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

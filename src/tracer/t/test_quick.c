@@ -137,7 +137,7 @@ static void try_one(const struct quick_rig *rig, const struct field *field, unsi
 			 (unsigned long long)came, (unsigned long long)wanted);
 }
 
-static void comparisons_agree_with_c(void **state)
+static void filter_comparisons_equal_those_of_c(void **state)
 {
 	struct fake_sessiond_options options = { .prefix = "t:", .notifies = true, .wants_errors = true };
 	struct quick_rig rig = { .c = fake_sessiond_start(run_make_dir(), &options) };
@@ -158,7 +158,7 @@ static void comparisons_agree_with_c(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(comparisons_agree_with_c) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(filter_comparisons_equal_those_of_c) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static struct outcome run_kind(const char *kind)
 	return outcome_of("prog_tasks", kind, (struct fake_sessiond_options){ 0 });
 }
 
-static void forked_children_record_as_themselves(void **state)
+static void forked_children_record_with_their_own_identity(void **state)
 {
 	struct outcome o = run_kind("fork");
 
@@ -69,7 +69,7 @@ static void clone_children_with_own_memory_record(void **state)
 	run_forget(&o.records);
 }
 
-static void records_of_copies_of_clones_are_counted_as_lost(void **state)
+static void records_of_children_forked_by_clones_are_counted_as_lost(void **state)
 {
 	struct outcome o = run_kind("clone_fork");
 
@@ -80,7 +80,7 @@ static void records_of_copies_of_clones_are_counted_as_lost(void **state)
 	run_forget(&o.records);
 }
 
-static void descriptors_of_the_library_are_invisible(void **state)
+static void application_does_not_see_descriptors_of_the_library(void **state)
 {
 	struct outcome o = run_kind("descriptors");
 
@@ -89,7 +89,7 @@ static void descriptors_of_the_library_are_invisible(void **state)
 	run_forget(&o.records);
 }
 
-static void program_may_unshare_its_user_namespace(void **state)
+static void application_can_unshare_its_user_namespace(void **state)
 {
 	struct outcome o = run_kind("unshare");
 
@@ -110,7 +110,7 @@ static void helper_thread_survives_setns(void **state)
 	run_forget(&o.records);
 }
 
-static void process_leaves_its_rings_when_its_user_changes(void **state)
+static void process_stops_using_its_rings_after_setuid(void **state)
 {
 	struct outcome o = run_kind("setuid");
 
@@ -131,7 +131,7 @@ static void clone_child_that_changes_its_user_keeps_the_helper_running(void **st
 	run_forget(&o.records);
 }
 
-static void program_ends_after_its_main_thread(void **state)
+static void process_with_helper_thread_exits_after_its_main_thread(void **state)
 {
 	struct outcome o = run_kind("leave");
 
@@ -145,7 +145,7 @@ static void program_ends_after_its_main_thread(void **state)
 	run_remove_dir();
 }
 
-static void helper_stop_disables_events(void **state)
+static void end_of_the_helper_thread_disables_events(void **state)
 {
 	struct outcome o = run_kind("stop");
 
@@ -166,7 +166,7 @@ static void executed_program_registers_again(void **state)
 	run_forget(&o.records);
 }
 
-static void text_is_not_writable(void **state)
+static void program_code_is_not_left_writable(void **state)
 {
 	struct outcome o = run_kind("text");
 
@@ -187,7 +187,7 @@ static double seconds(void)
  * A session daemon that accepts and never answers delays the start by WAYMARK_REGISTER_TIMEOUT; with WAYMARK_DISABLE
  * the library does not connect.
  */
-static void silent_daemon_delays_the_start_by_the_timeout(void **state)
+static void unresponsive_daemon_delays_program_start_by_the_timeout(void **state)
 {
 	struct fake_sessiond_options options = { .silent = true };
 	struct fake_sessiond *c = fake_sessiond_start(run_make_dir(), &options);
@@ -215,21 +215,21 @@ static void silent_daemon_delays_the_start_by_the_timeout(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forked_children_record_as_themselves),
+		cmocka_unit_test(forked_children_record_with_their_own_identity),
 		cmocka_unit_test(records_of_vfork_children_are_counted_as_lost),
 		cmocka_unit_test(records_of_clone_vm_children_are_counted_as_lost),
 		cmocka_unit_test(clone_children_with_own_memory_record),
-		cmocka_unit_test(records_of_copies_of_clones_are_counted_as_lost),
-		cmocka_unit_test(descriptors_of_the_library_are_invisible),
-		cmocka_unit_test(program_may_unshare_its_user_namespace),
+		cmocka_unit_test(records_of_children_forked_by_clones_are_counted_as_lost),
+		cmocka_unit_test(application_does_not_see_descriptors_of_the_library),
+		cmocka_unit_test(application_can_unshare_its_user_namespace),
 		cmocka_unit_test(helper_thread_survives_setns),
-		cmocka_unit_test(process_leaves_its_rings_when_its_user_changes),
+		cmocka_unit_test(process_stops_using_its_rings_after_setuid),
 		cmocka_unit_test(clone_child_that_changes_its_user_keeps_the_helper_running),
-		cmocka_unit_test(program_ends_after_its_main_thread),
-		cmocka_unit_test(helper_stop_disables_events),
+		cmocka_unit_test(process_with_helper_thread_exits_after_its_main_thread),
+		cmocka_unit_test(end_of_the_helper_thread_disables_events),
 		cmocka_unit_test(executed_program_registers_again),
-		cmocka_unit_test(text_is_not_writable),
-		cmocka_unit_test(silent_daemon_delays_the_start_by_the_timeout),
+		cmocka_unit_test(program_code_is_not_left_writable),
+		cmocka_unit_test(unresponsive_daemon_delays_program_start_by_the_timeout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "schema/schema.h"
 #include "wire/wire.h"
 
-static void hello_is_decoded_as_sent_or_refused_if_invalid(void **state)
+static void hello_message_is_decoded_and_invalid_one_refused(void **state)
 {
 	struct wmk_hello hello = { .abi = 1,
 				   .word_bits = 64,
@@ -48,7 +48,7 @@ static void hello_is_decoded_as_sent_or_refused_if_invalid(void **state)
 	wmk_out_free(&out);
 }
 
-static void channel_is_decoded_as_sent_or_refused_if_invalid(void **state)
+static void channel_message_is_decoded_and_invalid_one_refused(void **state)
 {
 	struct wmk_channel_msg channel = { .channel = 1,
 					   .field_limit = 4096,
@@ -77,7 +77,7 @@ static void channel_is_decoded_as_sent_or_refused_if_invalid(void **state)
 	assert_int_equal(wmk_channel_decode(&channel, sizeof(channel), &got), -EPROTO);
 }
 
-static void channel_flags_are_decoded_as_sent_or_refused_if_invalid(void **state)
+static void channel_flags_message_is_decoded_and_invalid_one_refused(void **state)
 {
 	struct wmk_channel_flags_msg flags = { 3, WMK_CHANNEL_PRIVATE }, got;
 
@@ -141,7 +141,7 @@ static void test_small_messages_round_trip(void **state)
 	assert_int_equal(wmk_u32_decode(&enable, 3, &value), -EPROTO);
 }
 
-static void event_is_decoded_as_sent_or_refused_if_too_short_or_long(void **state)
+static void event_message_of_wrong_length_is_refused(void **state)
 {
 	struct wmk_out out = { 0 };
 	const void *encoded;
@@ -188,11 +188,11 @@ static void error_text_arrives_without_control_characters_and_cut_to_size(void *
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hello_is_decoded_as_sent_or_refused_if_invalid),
-		cmocka_unit_test(channel_is_decoded_as_sent_or_refused_if_invalid),
-		cmocka_unit_test(channel_flags_are_decoded_as_sent_or_refused_if_invalid),
+		cmocka_unit_test(hello_message_is_decoded_and_invalid_one_refused),
+		cmocka_unit_test(channel_message_is_decoded_and_invalid_one_refused),
+		cmocka_unit_test(channel_flags_message_is_decoded_and_invalid_one_refused),
 		cmocka_unit_test(test_small_messages_round_trip),
-		cmocka_unit_test(event_is_decoded_as_sent_or_refused_if_too_short_or_long),
+		cmocka_unit_test(event_message_of_wrong_length_is_refused),
 		cmocka_unit_test(error_text_arrives_without_control_characters_and_cut_to_size),
 	};
 

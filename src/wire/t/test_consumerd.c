@@ -50,7 +50,7 @@ static long encoded(const struct wmk_list *events)
  * Add events up to the last one that fits, with filters of three quarters of a message. A refused event changes
  * nothing.
  */
-static void test_filters_fill_a_message_up_to_its_limit(void **state)
+static void event_filter_above_the_message_limit_is_refused(void **state)
 {
 	struct wmk_list events = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
@@ -99,7 +99,7 @@ static void list_of_filters_above_the_limit_is_refused_completely(void **state)
 }
 
 /* A filter that is changed often needs at most about twice the memory of its largest version. */
-static void filter_that_is_changed_often_takes_no_more_memory(void **state)
+static void filter_that_is_changed_often_does_not_grow_memory(void **state)
 {
 	struct wmk_list events = { NULL, 0 };
 	struct wmk_arena arena = { 0 };
@@ -129,9 +129,9 @@ static void filter_that_is_changed_often_takes_no_more_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_filters_fill_a_message_up_to_its_limit),
+		cmocka_unit_test(event_filter_above_the_message_limit_is_refused),
 		cmocka_unit_test(list_of_filters_above_the_limit_is_refused_completely),
-		cmocka_unit_test(filter_that_is_changed_often_takes_no_more_memory),
+		cmocka_unit_test(filter_that_is_changed_often_does_not_grow_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static struct wmk_counts numbered(uint64_t first)
 	return counts;
 }
 
-static void sums_of_counts_saturate(void **state)
+static void sums_of_wire_counts_saturate_at_the_maximum(void **state)
 {
 	struct wmk_counts sum = numbered(UINT64_MAX - 5), more = { .records = 5, .lost = 5, .sink_errors = UINT64_MAX };
 
@@ -35,7 +35,7 @@ static void sums_of_counts_saturate(void **state)
 	assert_true(sum.lost_full == UINT64_MAX - 3);
 }
 
-static void replaced_counts_do_not_go_below_zero(void **state)
+static void replacing_counts_does_not_make_a_sum_negative(void **state)
 {
 	struct wmk_counts sum = numbered(10), old = { .records = 4, .lost = 100 }, now = { .records = 7, .lost = 3 };
 	const struct wmk_counts before = sum;
@@ -47,7 +47,7 @@ static void replaced_counts_do_not_go_below_zero(void **state)
 	assert_true(sum.bytes == before.bytes);
 }
 
-static void all_counts_travel_between_daemons(void **state)
+static void consumer_report_transfers_all_counts(void **state)
 {
 	struct wmk_consumerd_channel channel = { .channel = "a", .stats = { .counts = numbered(1000) } }, *read;
 	const struct wmk_consumerd_report report = { { &channel, 1 } };
@@ -66,7 +66,7 @@ static void all_counts_travel_between_daemons(void **state)
 }
 
 /* JSON files have these names, in this order. */
-static void clients_see_eleven_counts(void **state)
+static void json_counts_have_eleven_names_in_fixed_order(void **state)
 {
 	static const char *const names[] = {
 		"records", "lost", "lost_full", "lost_memory", "lost_size", "lost_retry",
@@ -83,8 +83,10 @@ static void clients_see_eleven_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sums_of_counts_saturate), cmocka_unit_test(replaced_counts_do_not_go_below_zero),
-		cmocka_unit_test(all_counts_travel_between_daemons), cmocka_unit_test(clients_see_eleven_counts),
+		cmocka_unit_test(sums_of_wire_counts_saturate_at_the_maximum),
+		cmocka_unit_test(replacing_counts_does_not_make_a_sum_negative),
+		cmocka_unit_test(consumer_report_transfers_all_counts),
+		cmocka_unit_test(json_counts_have_eleven_names_in_fixed_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

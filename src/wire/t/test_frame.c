@@ -213,7 +213,7 @@ static void descriptors_arrive_with_their_frames_in_pieces_of_any_size(void **st
 }
 
 /* A reply and its descriptors arrive in one piece, so that the receiver is woken once. */
-static void frames_sent_together_arrive_in_one_piece(void **state)
+static void frames_and_descriptors_sent_together_arrive_together(void **state)
 {
 	struct link *l = *state;
 	const uint8_t with_fd[5] = { 0, 1, 0, 1, 0 };
@@ -353,7 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_frames_arrive_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_descriptors_arrive_with_their_frames, setup, teardown),
 		cmocka_unit_test(descriptors_arrive_with_their_frames_in_pieces_of_any_size),
-		cmocka_unit_test_setup_teardown(frames_sent_together_arrive_in_one_piece, setup, teardown),
+		cmocka_unit_test_setup_teardown(frames_and_descriptors_sent_together_arrive_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_largest_frame_is_sent_and_larger_refused, setup, teardown),
 		cmocka_unit_test(test_invalid_frames_are_refused),
 		cmocka_unit_test_setup_teardown(unannounced_descriptors_are_limited_and_closed, setup, teardown),

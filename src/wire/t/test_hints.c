@@ -54,7 +54,7 @@ static void hints_are_read_as_written(void **state)
 	assert_true(is.pid == 0 && is.dumps == 0);
 }
 
-static void other_files_are_refused(void **state)
+static void untrusted_hints_file_is_refused(void **state)
 {
 	struct wmk_hints_file file = { .fd = -1 };
 	struct wmk_hints is;
@@ -86,7 +86,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(hints_are_read_as_written, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(other_files_are_refused, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(untrusted_hints_file_is_refused, make_dir, remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static bool is_notified(int fifo, int ms)
 	return poll(&fd, 1, ms) == 1 && (fd.revents & POLLHUP);
 }
 
-static void each_start_is_reported_once(void **state)
+static void each_daemon_start_notifies_a_fifo_reader_once(void **state)
 {
 	(void)state;
 	wmk_notify_send(dir_fd);                /* without a FIFO */
@@ -70,7 +70,7 @@ static void each_start_is_reported_once(void **state)
 }
 
 /* A process that sleeps in poll() is woken. */
-static void sleeping_process_is_woken(void **state)
+static void process_in_poll_is_woken_by_the_notify_fifo(void **state)
 {
 	int ready[2], status;
 	char byte;
@@ -95,7 +95,7 @@ static void sleeping_process_is_woken(void **state)
 	close(ready[1]);
 }
 
-static void mode_does_not_depend_on_umask(void **state)
+static void mode_of_the_notify_fifo_does_not_depend_on_umask(void **state)
 {
 	struct stat st;
 	const mode_t before = umask(077);
@@ -113,7 +113,7 @@ static void opens_as(int err)
 }
 
 /* An untrusted file is not opened by an application. The daemon replaces it, unless it is a directory. */
-static void other_files_are_refused_and_replaced(void **state)
+static void untrusted_notify_fifo_is_refused_and_replaced(void **state)
 {
 	(void)state;
 	assert_int_equal(wmk_notify_create(dir_fd), 0);
@@ -144,10 +144,10 @@ static void other_files_are_refused_and_replaced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_start_is_reported_once, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(sleeping_process_is_woken, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(mode_does_not_depend_on_umask, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(other_files_are_refused_and_replaced, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(each_daemon_start_notifies_a_fifo_reader_once, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(process_in_poll_is_woken_by_the_notify_fifo, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(mode_of_the_notify_fifo_does_not_depend_on_umask, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(untrusted_notify_fifo_is_refused_and_replaced, make_dir, remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -384,7 +384,7 @@ static void growing_list_keeps_its_elements(void **state)
 
 /* ── frames ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void valid_object_is_queued_and_invalid_one_is_not(void **state)
+static void invalid_object_is_not_queued(void **state)
 {
 	struct wmk_out out = { 0 };
 	struct all a = example();
@@ -556,7 +556,7 @@ static void check_table(const struct wmk_object *is, unsigned depth)
 	}
 }
 
-static void test_every_command_round_trips(void **state)
+static void requests_and_replies_of_every_command_decode_as_encoded(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < wmk_ctl_n_requests; i++) {
@@ -591,9 +591,9 @@ int main(void)
 		cmocka_unit_test(cut_or_too_long_object_is_refused), cmocka_unit_test(test_corrupt_objects_are_refused),
 		cmocka_unit_test(test_nested_objects_are_limited_by_depth),
 		cmocka_unit_test(allocation_above_arena_limit_fails), cmocka_unit_test(growing_list_keeps_its_elements),
-		cmocka_unit_test(valid_object_is_queued_and_invalid_one_is_not),
-		cmocka_unit_test(test_objects_use_the_fewest_frames),
-		cmocka_unit_test(test_texts_across_frames_are_joined), cmocka_unit_test(test_every_command_round_trips),
+		cmocka_unit_test(invalid_object_is_not_queued), cmocka_unit_test(test_objects_use_the_fewest_frames),
+		cmocka_unit_test(test_texts_across_frames_are_joined),
+		cmocka_unit_test(requests_and_replies_of_every_command_decode_as_encoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static const struct wmk_relay_packet sample = {
 		    .ring_position = 1ull << 40, .lost = 5, .cpu = WMK_CTF_CPU_NONE, .cut = 9 },
 };
 
-static void packet_encoding_equals_its_table(void **state)
+static void packet_header_encoding_equals_generic_object_encoding(void **state)
 {
 	uint8_t bytes[WMK_RELAY_PACKET_HEAD], *table;
 	struct wmk_relay_packet back;
@@ -37,7 +37,7 @@ static void packet_encoding_equals_its_table(void **state)
 	assert_int_equal(back.stream, 3);
 }
 
-static void contradicting_packet_is_refused(void **state)
+static void packet_header_with_contradictory_values_is_refused(void **state)
 {
 	uint8_t bytes[WMK_RELAY_PACKET_HEAD];
 	struct wmk_relay_packet wrong = sample, back;
@@ -70,7 +70,7 @@ static int decode_frame(struct wmk_relay_frame frame, uint16_t version)
 	return err;
 }
 
-static void frame_limits_are_checked(void **state)
+static void relay_frames_beyond_their_limits_are_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(decode_frame((struct wmk_relay_frame){ .type = WMK_RELAY_TRACE, .length = 100 }, 0), 0);
@@ -88,7 +88,7 @@ static void frame_limits_are_checked(void **state)
 				 .length = WMK_RELAY_PACKET_HEAD + WMK_RELAY_CONTENT_MAX + 1 }, 0), -EPROTO);
 }
 
-static void names_are_checked(void **state)
+static void invalid_names_in_relay_messages_are_refused(void **state)
 {
 	static const char *const wrong[] = { "", ".", "..", ".hidden", "a/b", "/", "new\nline", "\x7f" },
 			  *const wrong_subs[] = { "", "/", "/etc", "a//b", "a/", "a/../b", "..", "archives",
@@ -115,10 +115,10 @@ static void names_are_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packet_encoding_equals_its_table),
-		cmocka_unit_test(contradicting_packet_is_refused),
-		cmocka_unit_test(frame_limits_are_checked),
-		cmocka_unit_test(names_are_checked),
+		cmocka_unit_test(packet_header_encoding_equals_generic_object_encoding),
+		cmocka_unit_test(packet_header_with_contradictory_values_is_refused),
+		cmocka_unit_test(relay_frames_beyond_their_limits_are_refused),
+		cmocka_unit_test(invalid_names_in_relay_messages_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,25 +168,25 @@ static void check_corpus(const char *corpus, void (*check)(struct seed *seed))
 
 static char **corpora;
 
-static void seeds_of_objects_decode(void **state)
+static void fuzzing_seeds_of_objects_are_decoded(void **state)
 {
 	(void)state;
 	check_corpus(corpora[0], check_object);
 }
 
-static void seeds_of_replies_decode(void **state)
+static void fuzzing_seeds_of_replies_are_decoded(void **state)
 {
 	(void)state;
 	check_corpus(corpora[1], check_replies);
 }
 
-static void seeds_of_client_requests_decode(void **state)
+static void fuzzing_seeds_of_client_requests_are_decoded(void **state)
 {
 	(void)state;
 	check_corpus(corpora[2], check_commands);
 }
 
-static void seeds_of_consumer_requests_decode(void **state)
+static void fuzzing_seeds_of_consumer_requests_are_decoded(void **state)
 {
 	(void)state;
 	check_corpus(corpora[3], check_consumer_requests);
@@ -208,7 +208,7 @@ static void check_relay_messages(struct seed *seed)
 	check_frames(seed, 0, relay_message);
 }
 
-static void seeds_of_relay_messages_decode(void **state)
+static void fuzzing_seeds_of_relay_messages_are_decoded(void **state)
 {
 	(void)state;
 	check_corpus(corpora[4], check_relay_messages);
@@ -217,11 +217,11 @@ static void seeds_of_relay_messages_decode(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(seeds_of_objects_decode),
-		cmocka_unit_test(seeds_of_replies_decode),
-		cmocka_unit_test(seeds_of_client_requests_decode),
-		cmocka_unit_test(seeds_of_consumer_requests_decode),
-		cmocka_unit_test(seeds_of_relay_messages_decode),
+		cmocka_unit_test(fuzzing_seeds_of_objects_are_decoded),
+		cmocka_unit_test(fuzzing_seeds_of_replies_are_decoded),
+		cmocka_unit_test(fuzzing_seeds_of_client_requests_are_decoded),
+		cmocka_unit_test(fuzzing_seeds_of_consumer_requests_are_decoded),
+		cmocka_unit_test(fuzzing_seeds_of_relay_messages_are_decoded),
 	};
 
 	if (argc != 6) {

@@ -68,7 +68,7 @@ static void done(struct question *q)
 	sqlite3_free(q->info.idxStr);
 }
 
-static void conditions_become_tests(void **state)
+static void sqlite_constraints_are_added_to_the_query_plan(void **state)
 {
 	struct question q = { .plan.n_tests = 0 };
 
@@ -119,7 +119,7 @@ static void conditions_that_no_plan_covers_are_left_to_sqlite(void **state)
 	done(&q);
 }
 
-static void time_is_cheaper_than_other_conditions(void **state)
+static void time_condition_has_lower_plan_cost_than_other_conditions(void **state)
 {
 	struct question time = { .plan.n_tests = 0 }, other = { .plan.n_tests = 0 };
 
@@ -136,7 +136,7 @@ static void time_is_cheaper_than_other_conditions(void **state)
 	done(&other);
 }
 
-static void columns_with_few_values_are_grouped(void **state)
+static void query_plan_groups_rows_by_columns_with_few_values(void **state)
 {
 	struct question q = { .plan.n_tests = 0 };
 
@@ -160,7 +160,7 @@ static void columns_with_few_values_are_grouped(void **state)
 	done(&q);
 }
 
-static void columns_with_many_values_are_not_grouped(void **state)
+static void query_plan_does_not_group_by_columns_with_many_values(void **state)
 {
 	static const struct {
 		int order;
@@ -181,7 +181,7 @@ static void columns_with_many_values_are_not_grouped(void **state)
 	}
 }
 
-static void names_are_unique_without_case(void **state)
+static void column_names_are_unique_regardless_of_case(void **state)
 {
 	struct wmk_query_names names = { NULL };
 	char *clean = wmk_query_names_clean("a\xff\xc3\xa9");
@@ -196,7 +196,7 @@ static void names_are_unique_without_case(void **state)
 	wmk_query_names_free(&names);
 }
 
-static void values_have_the_order_of_sqlite(void **state)
+static void query_values_compare_in_the_order_of_sqlite(void **state)
 {
 	const struct wmk_query_value values[] = {
 		{ .kind = WMK_QUERY_NULL },
@@ -230,13 +230,13 @@ static void values_have_the_order_of_sqlite(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(conditions_become_tests),
+		cmocka_unit_test(sqlite_constraints_are_added_to_the_query_plan),
 		cmocka_unit_test(conditions_that_no_plan_covers_are_left_to_sqlite),
-		cmocka_unit_test(time_is_cheaper_than_other_conditions),
-		cmocka_unit_test(columns_with_few_values_are_grouped),
-		cmocka_unit_test(columns_with_many_values_are_not_grouped),
-		cmocka_unit_test(names_are_unique_without_case),
-		cmocka_unit_test(values_have_the_order_of_sqlite),
+		cmocka_unit_test(time_condition_has_lower_plan_cost_than_other_conditions),
+		cmocka_unit_test(query_plan_groups_rows_by_columns_with_few_values),
+		cmocka_unit_test(query_plan_does_not_group_by_columns_with_many_values),
+		cmocka_unit_test(column_names_are_unique_regardless_of_case),
+		cmocka_unit_test(query_values_compare_in_the_order_of_sqlite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
