@@ -24,8 +24,6 @@
 #include "net/tls_state.h"
 
 #define READ_BYTES (64u << 10)         /* that one system call receives with TLS */
-#define RECORD_MAX (SSL3_RT_MAX_PLAIN_LENGTH + 512u)   /* a TLS record, and messages that OpenSSL sends before it */
-#define BATCH_BYTES (8 * RECORD_MAX)   /* that one system call of a sender sends with TLS */
 
 struct wmk_link {
 	int socket;
@@ -34,12 +32,6 @@ struct wmk_link {
 	struct wmk_tls *tls;           /* NULL: plain TCP */
 	SSL *ssl;
 	bool more;                     /* another TLS record follows at once */
-	/* a sender or viewer collects TLS records, to send several of them with one system call */
-	bool can_collect;
-	bool collects;                 /* output_write() appends to the batch */
-	uint8_t *batch;                /* BATCH_BYTES; NULL before the first large write */
-	size_t batch_sent, batch_len;
-	size_t accepted;               /* bytes of the current wmk_link_write() that the batch contains */
 	/* the next read returns this error, which followed received bytes; 0: none */
 	int failed;
 	struct wmk_error_chain *cause;
@@ -118,55 +110,24 @@ void wmk_link_close(struct wmk_link *link)
 	ERR_clear_error();
 	wmk_error_drop(link->cause);
 	close(link->socket);
-	free(link->batch);
 	free(link);
 }
 
 /* ── output of TLS ───────────────────────────────────────────────────────────────────────────────────── */
 
-static ssize_t send_bytes(const struct wmk_link *link, const void *data, size_t size, int flags)
-{
-	ssize_t sent;
-
-	do
-		sent = send(link->socket, data, size, MSG_NOSIGNAL | flags);
-	while (sent < 0 && errno == EINTR);
-	return sent;
-}
-
-/* Send the batch. False: a part of it remains, and errno is set. */
-static bool send_batch(struct wmk_link *link)
-{
-	while (link->batch_sent < link->batch_len) {
-		const ssize_t sent = send_bytes(link, link->batch + link->batch_sent,
-						link->batch_len - link->batch_sent, 0);
-
-		if (sent < 0)
-			return false;
-		link->batch_sent += (size_t)sent;
-	}
-	link->batch_sent = link->batch_len = 0;
-	return true;
-}
-
 /*
- * The end of the TLS layer. OpenSSL passes one record of 16 kB at a time. A batch, or else MSG_MORE, lets the kernel
- * send several records together, so the peer wakes up less often. A batch costs fewer system calls, but the relay has
- * no memory for batches, because it has many connections.
+ * The end of the TLS layer. OpenSSL passes one record of 16 kB at a time. MSG_MORE lets the kernel send several records
+ * together, so the peer wakes up less often.
  */
 static int output_write(BIO *bio, const char *data, size_t size, size_t *written)
 {
-	struct wmk_link *link = BIO_get_data(bio);
-	ssize_t sent = -1;
+	const struct wmk_link *link = BIO_get_data(bio);
+	ssize_t sent;
 
 	BIO_clear_retry_flags(bio);
-	if (link->collects && size <= BATCH_BYTES - link->batch_len) {
-		memcpy(link->batch + link->batch_len, data, size);
-		link->batch_len += size;
-		sent = (ssize_t)size;
-	} else if (send_batch(link)) {
-		sent = send_bytes(link, data, size, link->more ? MSG_MORE : 0);
-	}
+	do
+		sent = send(link->socket, data, size, MSG_NOSIGNAL | (link->more ? MSG_MORE : 0));
+	while (sent < 0 && errno == EINTR);
 	if (sent < 0 && errno == EAGAIN)
 		BIO_set_retry_write(bio);
 	*written = sent < 0 ? 0 : (size_t)sent;
@@ -210,7 +171,6 @@ static int use_batches(struct wmk_link *link)
 		BIO_set_data(bio, link);
 		BIO_set_init(bio, 1);
 		SSL_set0_wbio(link->ssl, bio);
-		link->can_collect = !link->tls->is_server;
 	}
 	return 0;
 }
@@ -305,39 +265,6 @@ ssize_t wmk_link_read(struct wmk_link *link, void *data, size_t size)
 	return got;
 }
 
-/* Send the records of a batch, which contain `accepted` bytes of the caller. */
-static ssize_t finish_batch(struct wmk_link *link)
-{
-	const size_t accepted = link->accepted;
-
-	if (!send_batch(link)) {
-		link->events = POLLOUT;
-		if (errno == EAGAIN)
-			return -EAGAIN;
-		link->is_open = false;
-		return wmk_error(-errno, "cannot send");
-	}
-	link->accepted = 0;
-	return (ssize_t)accepted;
-}
-
-/* Encrypt as many bytes as the batch has room for, then send them. */
-static ssize_t write_batch(struct wmk_link *link, const void *data, size_t size)
-{
-	size_t n = 0;
-	int result = 1;
-
-	if (link->accepted)
-		return finish_batch(link);
-	link->collects = true;
-	while (result == 1 && link->accepted < size && BATCH_BYTES - link->batch_len >= RECORD_MAX) {
-		result = SSL_write_ex(link->ssl, (const char *)data + link->accepted, size - link->accepted, &n);
-		link->accepted += result == 1 ? n : 0;
-	}
-	link->collects = false;
-	return link->accepted ? finish_batch(link) : tls_result(link, result, "send");
-}
-
 ssize_t wmk_link_write(struct wmk_link *link, const void *data, size_t size)
 {
 	size_t n = 0;
@@ -345,7 +272,9 @@ ssize_t wmk_link_write(struct wmk_link *link, const void *data, size_t size)
 	int result;
 
 	if (!link->ssl) {
-		sent = send_bytes(link, data, size, 0);
+		do
+			sent = send(link->socket, data, size, MSG_NOSIGNAL);
+		while (sent < 0 && errno == EINTR);
 		link->events = POLLOUT;
 		if (sent >= 0)
 			return sent;
@@ -353,10 +282,6 @@ ssize_t wmk_link_write(struct wmk_link *link, const void *data, size_t size)
 	}
 	ERR_clear_error();
 	errno = 0;
-	if (!link->batch && link->can_collect && size > SSL3_RT_MAX_PLAIN_LENGTH)
-		link->batch = malloc(BATCH_BYTES);
-	if (link->batch)
-		return write_batch(link, data, size);
 	/* SSL_write_ex() sends at most one record. */
 	do {
 		link->more = size - (size_t)sent > SSL3_RT_MAX_PLAIN_LENGTH;
