@@ -114,8 +114,8 @@ static const char bash_tail[] =
 	"complete -o default -F _waymark waymark\n";
 
 /*
- * Print the value of `what=` in the script: the list of choices if there is one, or else the kind that the name of the
- * value selects.
+ * Print the value of `what=` in the script: the choices of the option, or, without choices, the kind of names that
+ * complete its value.
  */
 static void bash_what(FILE *out, const char *choices, bool choose_many, const char *value)
 {

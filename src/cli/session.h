@@ -50,8 +50,8 @@ void wmk_session_remember(const struct wmk_daemon *daemon);
 	  WMK_CLI_CHOICE(type, trace_format, "ctf-1.8 ctf-2", \
 			 "unknown trace format '@': the formats are ctf-1.8 and ctf-2") }
 #define WMK_SESSION_OPTION_CLOCK(type) \
-	{ 0, "clock", "CLOCK", "The clock of the records: counter, the counter of the processor, or monotonic, " \
-	  "CLOCK_MONOTONIC, which is slower. The default is counter if applications and the kernel domain support " \
+	{ 0, "clock", "CLOCK", "The clock of the records: counter (of the processor) or monotonic " \
+	  "(CLOCK_MONOTONIC, which is slower). The default is counter if applications and the kernel domain support " \
 	  "it, else monotonic.", \
 	  WMK_CLI_CHOICE(type, clock, "counter monotonic", \
 			 "unknown clock '@': the clocks are counter and monotonic"), .min = WAYMARK_CTL_CLOCK_COUNTER }

@@ -7,7 +7,7 @@
 
 #include "consumer/consumer_state.h"
 
-/* The value of reclaim_at if no ring waits until its memory can be reclaimed. */
+/* The value of reclaim_at if no ring has memory to reclaim. */
 #define WMK_RECLAIM_NEVER UINT64_MAX
 
 /*

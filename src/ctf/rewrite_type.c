@@ -110,7 +110,8 @@ static bool is_integer(const struct wmk_type *type)
 /*
  * Return whether the operation may be mapped to the clock `clock`. Readers use the clock of the first mapped value in
  * the event header as the stream's clock. If the event header has no clock, readers use the clock of the first mapped
- * value in the packet context. Readers interpret each value in an event header that is mapped to a clock as a time.
+ * value in the packet context. If a value in an event header is mapped to a clock, readers interpret the value as a
+ * time.
  */
 static bool may_be_of(const struct wmk_tsdl_writer *w, const struct wmk_ctf_op *op,
 		      const struct wmk_ctf_clock_class *clock)

@@ -223,7 +223,7 @@ def step_of_real_time_is_reported_at_its_record(case):
 
 
 @limit(60)
-def order_of_close_records_of_different_clocks_is_unknown(case):
+def order_of_nearly_simultaneous_records_of_two_clocks_is_unknown(case):
     with World(case, daemon=False) as w:
         path = fast_trace(case, w, bursts=1)
     other, records = case.path('other'), view(path)[0]
@@ -389,7 +389,7 @@ if __name__ == '__main__':
     main([
         clock_of_a_session_is_listed_saved_and_restored, counter_is_the_default_clock_where_available,
         unavailable_clock_is_rejected, option_of_record_selects_the_clock, corrected_times_are_within_their_uncertainty,
-        step_of_real_time_is_reported_at_its_record, order_of_close_records_of_different_clocks_is_unknown,
+        step_of_real_time_is_reported_at_its_record, order_of_nearly_simultaneous_records_of_two_clocks_is_unknown,
         records_before_and_after_a_restart_of_the_counter_are_in_order,
         busy_applications_continue_in_order_after_a_restart_of_the_counter,
         damaged_clock_sync_points_are_reported, converted_trace_keeps_the_corrected_times

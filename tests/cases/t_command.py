@@ -202,7 +202,7 @@ def usage_errors_return_status_2(case):
           'the error about a misspelt command does not suggest the nearest one')
 
 
-def record_leaves_no_file_process_or_memory(case):
+def record_command_removes_its_files_processes_and_shared_memory(case):
     """Runtime directories, processes and shared memory are removed."""
     places = [p for p in ('/run/waymark', '/run/user/%d' % os.getuid(), '/tmp', '/dev/shm') if os.path.isdir(p)]
     before = {p: set(os.listdir(p)) for p in places}
@@ -258,7 +258,8 @@ if __name__ == '__main__':
         unwritable_output_directory_is_reported, missing_interpreter_is_reported_and_leaves_no_trace,
         output_directory_that_is_not_empty_is_refused, empty_output_directory_is_used,
         trace_files_are_private_to_the_user, unmatched_pattern_is_reported, patterns_select_events,
-        rounded_sub_buffer_sizes_are_reported, usage_errors_return_status_2, record_leaves_no_file_process_or_memory,
+        rounded_sub_buffer_sizes_are_reported, usage_errors_return_status_2,
+        record_command_removes_its_files_processes_and_shared_memory,
         disabled_library_starts_no_thread, default_output_directory_is_below_waymark_trace_dir,
         default_output_directories_of_one_second_are_distinct
     ])

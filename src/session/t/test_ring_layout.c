@@ -119,7 +119,7 @@ static void end_one(struct world *w, struct wmk_session *s)
 }
 
 /* An application that cannot move events (no room for rings, an older library): they are disabled where they record. */
-static void events_that_cannot_move_are_disabled_where_they_record(void **state)
+static void events_of_applications_that_cannot_change_rings_are_disabled(void **state)
 {
 	struct wmk_session_channel *one;
 	struct world w;
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(added_contexts_move_enabled_events_to_new_rings, procs_kill),
-		cmocka_unit_test_teardown(events_that_cannot_move_are_disabled_where_they_record, procs_kill),
+		cmocka_unit_test_teardown(events_of_applications_that_cannot_change_rings_are_disabled, procs_kill),
 		cmocka_unit_test_teardown(layout_beyond_64_channels_is_reported_and_recording_continues, procs_kill),
 		cmocka_unit_test_teardown(rings_with_other_contexts_get_a_new_stream_class, procs_kill),
 		cmocka_unit_test_teardown(failed_creation_of_rings_keeps_enabled_events_recording, procs_kill),

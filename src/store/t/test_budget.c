@@ -160,7 +160,7 @@ static void stream_file_rotation_stays_within_the_size_budget(void **state)
 }
 
 /* With a single file, its own bytes are space for its successor, and a refusal removes nothing. */
-static void test_refused_replacement_of_single_file_keeps_it(void **state)
+static void refused_packet_keeps_the_only_file_of_a_stream(void **state)
 {
 	const struct wmk_store_limits limits = { 5000, 1 };
 	struct stage s;
@@ -399,7 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packet_beyond_the_size_budget_is_refused),
 		cmocka_unit_test(stream_file_rotation_stays_within_the_size_budget),
-		cmocka_unit_test(test_refused_replacement_of_single_file_keeps_it),
+		cmocka_unit_test(refused_packet_keeps_the_only_file_of_a_stream),
 		cmocka_unit_test(budget_count_equals_file_sizes_after_random_operations),
 		cmocka_unit_test(test_concurrent_writers_stay_below_the_budget),
 		cmocka_unit_test(measuring_the_trace_size_does_not_follow_links),
