@@ -29,7 +29,7 @@
 
 static uint64_t volatile sink;
 
-/* Each measured loop also calls turn(), so that no loop is empty. */
+/* loop_plain() and loop_site() call turn(), so that loop_plain() is not empty. */
 static inline uint64_t turn(uint64_t x)
 {
 	x ^= x << 13;

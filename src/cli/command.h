@@ -174,8 +174,8 @@ const char *wmk_cli_larger_buffers(uint64_t subbuf_size, uint64_t n_subbufs, cha
 /* Format a size with about three digits, in powers of ten, for example "1.5 MB". */
 const char *wmk_cli_bytes_text(uint64_t bytes, char *buf, size_t buf_size);
 /*
- * Make text safe for a terminal: '?' replaces control characters, and the text is cut at 500 bytes. The result stays
- * valid during the next seven calls.
+ * Make text safe for a terminal: '?' replaces ASCII control characters and invalid UTF-8, and the text is cut at 500
+ * bytes. The result stays valid during the next seven calls.
  */
 const char *wmk_cli_clean(const char *text);
 /* "" for 1, else "s". */

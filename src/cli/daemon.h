@@ -54,7 +54,7 @@ int wmk_daemon_recover(struct wmk_daemon *daemon, const char *rundir, const char
  * daemon->result, and names the applications that have not confirmed the request.
  */
 int wmk_daemon_did(struct wmk_daemon *daemon, int rc);
-/* Print the error or, with --json, the result; then free everything. Returns the exit status. */
+/* Print the result (with --json), free everything, and print the error, if any. Returns the exit status. */
 int wmk_daemon_close(struct wmk_daemon *daemon, const struct wmk_cli_common *args, int err);
 /* Free the result before sending the next request. */
 void wmk_daemon_drop(struct wmk_daemon *daemon);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_daemon.c - `waymark record` with a running session daemon: use a temporary session, which is restricted to the
- * program and its descendants.
+ * record_daemon.c - `waymark record` with a running session daemon: use a temporary session. Its channel of
+ * applications is restricted to the program and its descendants.
  *
  *     fork ──► create, enable-channel --pid --follow, enable-event, start ──► exec ──► the program's end ──► destroy
  *

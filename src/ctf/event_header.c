@@ -2,12 +2,12 @@
 /*
  * event_header.c - decode an event header and find the size of its record.
  *
- * Usual headers consist of integers of fixed size. In a usual header, one integer may select one of a few structures of
- * integers of fixed size. Examples of usual headers are the headers of Waymark (4, 6 or 13 bytes), the compact and the
- * large header of LTTng, and a header with only an id and a time. For a usual header, the decoder has a plan: the
- * positions of the id and the time, for each value of the selector. The decoder reads the values of an unusual header
- * one by one. If the whole header fits into 64 bits, the decoder reads the header with one load. If the rest of the
- * record has a constant size, the decoder finds the end of the record from the loaded header.
+ * Usual headers consist of integers of fixed size. In a usual header, one integer may select one of a few options at
+ * the end: integers of fixed size, or structures of them. Examples of usual headers are the headers of Waymark (4, 6 or
+ * 13 bytes), the compact and the large header of LTTng, and a header with only an id and a time. For a usual header,
+ * the decoder has a plan: the positions of the id and the time, for each value of the selector. The decoder reads the
+ * values of an unusual header one by one. If the whole header fits into 64 bits, the decoder reads the header with one
+ * load. If the rest of the record has a constant size, the decoder finds the end of the record from the loaded header.
  */
 #include <endian.h>
 #include <errno.h>

@@ -75,7 +75,7 @@ bool wmk_tsdl_are_labels(struct wmk_tsdl_writer *w, unsigned scope, const struct
 void wmk_tsdl_count_options(struct wmk_tsdl_writer *w, unsigned scope, const struct wmk_ctf_op *variant);
 /*
  * Add to the total costs that a reader of the metadata has, which are stored in `w`. If the total costs exceed a limit
- * of readers, the error of `w` becomes -ENOTSUP. A longer name has a higher cost.
+ * of readers, the error of `w` becomes -ENOTSUP. Each 16 bytes of a name add 1 to its cost.
  */
 void wmk_tsdl_count_labels(struct wmk_tsdl_writer *w, uint64_t n_labels, uint64_t n_looked);
 uint64_t wmk_tsdl_cost_of(const char *name);

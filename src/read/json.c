@@ -231,8 +231,8 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
 	wmk_ctf_walk_enter(walk, program);
 	while (wmk_ctf_next(walk, &item)) {
 		/*
-		 * Omit fields that have a role: sizes, times and counts. The option of a variant is never omitted,
-		 * because the writer has already written the variant's name.
+		 * Omit fields that have a role other than the CPU, such as sizes, times and counts. The option of a
+		 * variant is never omitted, because the writer has already written the variant's name.
 		 */
 		if (item.is_end || w->in_variant || !wmk_read_is_interpreted(item.op))
 			wmk_json_put_item(w, &item, item.op == program->ops ? names[part] : item.op->name);

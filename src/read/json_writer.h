@@ -39,7 +39,7 @@ int wmk_json_put_part(struct wmk_json_writer *w, struct wmk_read_stream *stream,
  */
 int wmk_json_packet(struct wmk_print_text *text, struct wmk_read_stream *stream);
 
-/* Return whether the field has a role that the reader itself interprets: a size, a time or a count. */
+/* Return whether the field has a role that the reader itself interprets, such as a size: any role except the CPU. */
 static inline bool wmk_read_is_interpreted(const struct wmk_ctf_op *op)
 {
 	return op->roles & ~WMK_ROLE_BIT(WMK_ROLE_CPU) && op->code <= WMK_CTF_ENUM;

@@ -89,7 +89,6 @@ static int give_ranks(const struct wmk_type *type, struct wmk_print_labels *labe
 	return 0;
 }
 
-/* Write the texts of all labels, with quotes, one after the other. */
 /* Return whether a label needs no quotes. */
 static bool is_word(const char *name)
 {
@@ -98,6 +97,10 @@ static bool is_word(const char *name)
 	return len && !name[len];
 }
 
+/*
+ * Write the texts of all labels, one after the other. A text has quotes, unless `is_plain` is set and the label needs
+ * no quotes.
+ */
 static int make_texts(const struct wmk_type *type, struct wmk_print_labels *labels)
 {
 	struct wmk_print_text text = { .max = SIZE_MAX };

@@ -41,8 +41,8 @@ char *wmk_print_wide_u64(char *p, uint64_t value, unsigned width)
 /* ── floating point ──────────────────────────────────────────────────────────────────────────────────── */
 
 /*
- * Print the six decimal digits `digits` without trailing zeros. The first digit has the weight 10 to the power of
- * `exponent`; `exponent` is -4 to 5.
+ * Print the six decimal digits `digits` without trailing zeros after the point. The first digit has the weight 10 to
+ * the power of `exponent`; `exponent` is -4 to 5.
  */
 static char *place_digits(char *p, uint32_t digits, int exponent)
 {

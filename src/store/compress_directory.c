@@ -351,8 +351,8 @@ static int exchange(int parent, const char *name, const char *hidden)
 }
 
 /*
- * Remove the hidden directory, which contains the uncompressed traces or, after an error, the copy. The cause chain of
- * `err` is kept.
+ * Remove the hidden directory, which contains the uncompressed traces after the exchange, and otherwise the copy. The
+ * cause chain of `err` is kept.
  */
 static int remove_hidden(int parent, const char *hidden, int err)
 {

@@ -236,9 +236,10 @@ struct wmk_store_stream;
 
 /*
  * These limits split a stream into several files: <name>_0, <name>_1, ... Each file contains complete packets, and has
- * at most `size` bytes unless a single packet is larger. If the stream already has `count` files, the next file
- * replaces the oldest file. If `count` is 1, the file is replaced after the next file has received its first packet,
- * provided that the disk has space for both files. 0: no limit; NULL or no size: one file, <name>.
+ * at most `size` bytes, unless a single packet is larger, or packets without records follow in the only file. If the
+ * stream already has `count` files, the next file replaces the oldest file. If `count` is 1, the file is replaced after
+ * the next file has received its first packet, provided that the disk has space for both files. 0: no limit; NULL or no
+ * size: one file, <name>.
  */
 struct wmk_store_limits {
 	uint64_t size, count;

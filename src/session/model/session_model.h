@@ -63,10 +63,10 @@ struct trace {
 };
 
 /*
- * A stream class has the index of its channel. A channel gets new rings with another stream class (index + 64, + 128
- * and so on) in three cases: its rings of an earlier daemon are not reattached yet, a context was added after the
- * channel recorded, or the clock has restarted. Streams have the name of the channel, with a number for the second and
- * later rings: app_0, app~2_0.
+ * The first stream class of a channel has the index of the channel. A channel gets new rings with another stream class
+ * (index + 64, + 128 and so on) in three cases: its rings of an earlier daemon are not reattached yet, a context was
+ * added after the channel had got rings, or the clock has restarted. Streams have the name of the channel, with a
+ * number for the second and later rings: app_0, app~2_0.
  */
 #define WMK_CHANNEL_STREAMS 64u
 #define WMK_RINGS_NAME (WMK_CTL_NAME_MAX + 16)
