@@ -272,7 +272,7 @@ static void load_sends_the_requests_that_restore_saved_sessions(void **state)
 	assert_int_equal(waymark_ctl_result_sessions(result, &loaded), 2);
 	assert_string_equal(loaded[1]->name, "two");
 	assert_int_equal(waymark_ctl_result_warnings(result, &texts), 1);
-	assert_non_null(strstr(texts[0], "'c:*' was disabled"));
+	assert_non_null(strstr(texts[0], "the pattern 'c:*' were disabled"));
 	waymark_ctl_result_free(result);
 }
 
