@@ -3,8 +3,8 @@
  * clock_plugin.h - replace the clock of records, for example by a hardware counter that several machines share, or by
  * the time of a simulator.
  *
- * A plug-in is a shared library that the environment variable WAYMARK_CLOCK_PLUGIN of the applications names. It
- * exports
+ * A plug-in is a shared library that the environment variable WAYMARK_CLOCK_PLUGIN of the applications and of the
+ * session daemon names. It exports
  *
  *     int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin)
  *     {
@@ -16,8 +16,9 @@
  *         return 0;
  *     }
  *
- * The application calls waymark_clock_plugin_init() once, before main(), and keeps the library loaded. A session
- * rejects applications with another clock and reports the reason. A set-user-ID program loads no plug-in.
+ * The application calls waymark_clock_plugin_init() once, before main() (without instrumentation in the program: when
+ * the first instrumented library is loaded), and keeps the library loaded. A session rejects applications with another
+ * clock and reports the reason. A set-user-ID program loads no plug-in.
  */
 #ifndef WAYMARK_CLOCK_PLUGIN_H
 #define WAYMARK_CLOCK_PLUGIN_H
@@ -35,7 +36,7 @@ struct waymark_clock_plugin {
 	size_t size;              /* sizeof(struct waymark_clock_plugin), set by the caller: later versions append */
 	uint32_t version;         /* WAYMARK_CLOCK_PLUGIN_VERSION, set by the caller */
 	uint32_t reserved;
-	const char *name;         /* an identifier, at most 31 bytes; static */
+	const char *name;         /* 1 to 31 printable ASCII characters without spaces; static */
 	const char *uuid;         /* identifies the clock, so that traces made with it can be merged; or NULL; static */
 	uint64_t freq;            /* Hz, 1 to 100 GHz */
 	/*
@@ -47,8 +48,8 @@ struct waymark_clock_plugin {
 };
 
 /*
- * Exported by the plug-in. Fills *plugin and returns 0. If the function returns another value, the application runs
- * without a plug-in.
+ * Exported by the plug-in. Fills *plugin and returns 0. If the function returns another value, or a member is invalid,
+ * the application runs without a plug-in, and the session daemon does not start.
  */
 int waymark_clock_plugin_init(struct waymark_clock_plugin *plugin);
 

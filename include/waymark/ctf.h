@@ -135,7 +135,10 @@ enum waymark_ctf_kind {
  */
 struct waymark_ctf_value {
 	enum waymark_ctf_kind kind;
-	/* of the field; If the name is NULL, the value is an element of an array. Valid until waymark_ctf_close() */
+	/*
+	 * of the field; NULL: an element of an array, the content of an OPTIONAL, the structure of a scope, or an END.
+	 * Valid until waymark_ctf_close()
+	 */
 	const char *name;
 	/*
 	 * SIGNED, BOOL: the value; UNSIGNED: the value, as (uint64_t)number; ARRAY: number of elements; OPTIONAL: 1

@@ -113,7 +113,8 @@ void waymark_ctl_set_timeout(struct waymark_ctl *ctl, int timeout_ms);
 /*
  * A channel has ring buffers with their own sizes and mode, context fields and event rules. A channel belongs to a
  * domain: all applications, one process, all processes of an executable, or the kernel. A session may have several
- * channels. In each domain, the first channel with a matching rule records an event.
+ * channels. In each domain of applications, the first enabled channel with a matching rule records an event. In the
+ * kernel domain, each enabled channel with a matching rule records the event.
  */
 
 /* A domain: all applications, one process, the processes of one executable, or the kernel (only of root's daemon). */
@@ -138,9 +139,9 @@ enum waymark_ctl_buffers { WAYMARK_CTL_PER_UID = 0, WAYMARK_CTL_PER_PID = 1 };
  */
 enum waymark_ctl_allocation { WAYMARK_CTL_RINGS_PER_CPU = 0, WAYMARK_CTL_RINGS_PER_CHANNEL = 1 };
 /*
- * User domain: when the memory of buffers is allocated. DEFAULT: at most 64 MiB when the buffers are created, the rest
- * of a ring when the ring is first used. ALL: everything at once. ON_DEMAND: one sub-buffer of each ring at once, the
- * rest of a ring when the ring is first used.
+ * User domain: when the memory of buffers is allocated. DEFAULT: at most 64 MiB, but one sub-buffer of each ring, when
+ * the buffers are created, the rest of a ring when the ring is first used. ALL: everything at once. ON_DEMAND: one
+ * sub-buffer of each ring at once, the rest of a ring when the ring is first used.
  */
 enum waymark_ctl_preallocation {
 	WAYMARK_CTL_PREALLOCATE_DEFAULT = 0,
@@ -188,7 +189,7 @@ struct waymark_ctl_create_options {
 	const char *shm_path;
 	uint32_t clock;              /* enum waymark_ctl_clock */
 	const char *description;     /* for the user, also in the trace: UTF-8, at most 1024 bytes; NULL: none */
-	int64_t flush_us;            /* flush interval of channels that set no interval; 0: 1 s */
+	int64_t flush_us;            /* flush interval of user channels that set no interval; 0: 1 s */
 	/*
 	 * a flight recorder: channels are in overwrite mode, and nothing is written before
 	 * waymark_ctl_snapshot_record(), which writes below `path`
@@ -207,9 +208,9 @@ struct waymark_ctl_create_options {
 int waymark_ctl_create(struct waymark_ctl *ctl, const struct waymark_ctl_create_options *options,
 		       struct waymark_ctl_result **result);
 /*
- * End a session. When the call returns, all records are written and the trace is complete. `session` NULL or "": all
- * sessions of the user. -ENOENT: the user has no session of that name. Each function that takes the name of a session
- * can return -ENOENT.
+ * End a session. When the call returns, all records are written and the trace is complete; a warning reports what could
+ * not be written. `session` NULL or "": all sessions of the user. -ENOENT: no session of that name exists that the user
+ * may control. Each function that takes the name of a session can return -ENOENT.
  */
 int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
@@ -217,9 +218,9 @@ int waymark_ctl_destroy(struct waymark_ctl *ctl, const char *session, struct way
  * its limit: clear it.
  */
 int waymark_ctl_start(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* Stop recording and write all records. `session` NULL or "": all sessions of the user. -EALREADY: not active. */
+/* Stop recording and write all records. `session` NULL or "": all sessions of the user; else -EALREADY: not active. */
 int waymark_ctl_stop(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
-/* Discard all records so far. */
+/* Discard all records so far, except those in closed chunks. */
 int waymark_ctl_clear(struct waymark_ctl *ctl, const char *session, struct waymark_ctl_result **result);
 /*
  * Close the trace that was recorded so far, while recording continues. The closed trace becomes a complete trace in the
@@ -244,7 +245,8 @@ int waymark_ctl_disable_rotation(struct waymark_ctl *ctl, const char *session, u
 				 struct waymark_ctl_result **result);
 /*
  * Give the memory of idle buffers back to the system: buffers of `channels` (n 0: of all channels) without a record for
- * `idle_us`. -ENOTSUP: no such channel can, since it is a kernel channel, overwrites, blocks or has poll_us.
+ * `idle_us`. A channel of the kernel, in overwrite mode, with blocking_us or with poll_us keeps its memory. -ENOTSUP: a
+ * channel in `channels`, or each channel of the session, keeps its memory.
  */
 int waymark_ctl_reclaim_memory(struct waymark_ctl *ctl, const char *session, const char *const *channels, unsigned n,
 			       uint64_t idle_us, struct waymark_ctl_result **result);
@@ -300,7 +302,7 @@ struct waymark_ctl_snapshot_options {
 	const char *session;
 	/*
 	 * The name of a snapshot is NAME-DATE-NUMBER. If `name` is NULL or "", waymark_ctl_snapshot_record() uses the
-	 * name of the output, and waymark_ctl_snapshot_add_output() uses "snapshot".
+	 * name of the output ("snapshot" without an output), and waymark_ctl_snapshot_add_output() uses "snapshot".
 	 */
 	const char *name;
 	/*
@@ -326,7 +328,7 @@ struct waymark_ctl_snapshot_options {
  * Record a snapshot: copy what the buffers in overwrite mode hold. When the call returns, the trace is complete;
  * waymark_ctl_result_snapshot() returns its description. -ENODATA: nothing was recorded; -EPERM: the session has no
  * user channel in overwrite mode, and was not created with `snapshot`; -EINVAL: no directory is known, or max_size is
- * less than one sub-buffer of each ring.
+ * less than one sub-buffer of each ring that has records.
  */
 int waymark_ctl_snapshot_record(struct waymark_ctl *ctl, const struct waymark_ctl_snapshot_options *options,
 				struct waymark_ctl_result **result);
@@ -374,8 +376,8 @@ int waymark_ctl_untrack(struct waymark_ctl *ctl, const struct waymark_ctl_track_
 struct waymark_ctl_domain {
 	size_t size;
 	uint32_t kind;               /* enum waymark_ctl_domain_kind */
-	bool follow;                 /* PID, EXEC: include descendants */
-	uint64_t pid;                /* PID */
+	bool follow;                 /* PID, EXEC, KERNEL with a pid: include descendants */
+	uint64_t pid;                /* PID; KERNEL: record only this process, 0: all */
 	const char *exec;            /* EXEC: base name, or a path if it has a '/' */
 };
 
@@ -385,8 +387,8 @@ struct waymark_ctl_domain {
 struct waymark_ctl_rule {
 	size_t size;
 	/*
-	 * A glob that matches provider:name. A glob without ':' matches the provider. Kernel domain: the glob matches
-	 * the name of an event, subsystem:name, or syscall:NAME for a system call.
+	 * A glob that matches provider:name. A glob without ':' may also match the provider alone. Kernel domain: the
+	 * glob matches the name of an event, subsystem:name, or syscall:NAME for a system call.
 	 */
 	const char *pattern;
 	const char *const *exclusions;       /* globs */
@@ -415,15 +417,15 @@ struct waymark_ctl_channel_options {
 	const struct waymark_ctl_domain *domain;
 	uint32_t mode;               /* enum waymark_ctl_mode */
 	uint32_t buffers;            /* enum waymark_ctl_buffers */
-	uint64_t subbuf_size;        /* bytes, a power of two; 0: 1 MiB */
-	uint64_t n_subbufs;          /* a power of two; 0: 8 */
+	uint64_t subbuf_size;        /* bytes, rounded up to a power of two, at least 4096; 0: 1 MiB */
+	uint64_t n_subbufs;          /* rounded up to a power of two, at least 2 (OVERWRITE: 4); 0: 8 */
 	int64_t blocking_us;         /* DISCARD: limit of a wait for room; 0: do not wait, -1: no limit */
 	uint64_t field_limit;        /* bytes; 0: 64 KiB */
 	uint64_t tracefile_size, tracefile_count;   /* bytes, files; 0: no limit */
 	const char *const *contexts; /* names: see waymark_ctl_add_context() */
 	unsigned n_contexts;
 	uint32_t call_arguments;     /* kernel domain: enum waymark_ctl_call_arguments */
-	/* DISCARD: limit of the time from a record to the trace; 0: 1 s, -1: no limit (whole sub-buffers only) */
+	/* DISCARD: limit of the time to the trace; 0: as session (kernel: 1 s), -1: none (whole sub-buffers only) */
 	int64_t flush_us;
 	uint32_t allocation;         /* enum waymark_ctl_allocation */
 	uint32_t preallocation;      /* enum waymark_ctl_preallocation */
@@ -431,15 +433,15 @@ struct waymark_ctl_channel_options {
 	 * User domain, PER_CPU. If poll_us is 0, applications wake the consumer daemon. If poll_us is greater, the
 	 * consumer daemon reads every poll_us microseconds (1 ms to 60 s). Recording then makes no system call, and all
 	 * memory of a ring is allocated when the ring is created. A record that would need a system call is lost and
-	 * counted: a record above 16 KiB, or a record of a thread without restartable sequences. Excludes blocking_us.
+	 * counted: a record above 16 KiB, or a record of a thread without rseq(2). Excludes blocking_us and ON_DEMAND.
 	 */
 	uint64_t poll_us;
-	/* DISCARD: idle time until a buffer gives its memory back, at least 1000; 0: never. Excludes blocking_us */
+	/* DISCARD: idle time until buffers give memory back, at least 1000; 0: never. Excludes blocking_us, poll_us */
 	uint64_t reclaim_us;
 };
 /*
- * Create a channel, or enable an existing channel again. If options differ from the options of the existing channel,
- * the request is refused.
+ * Create a channel, or enable an existing channel again and add `contexts` to it. If another option differs from the
+ * option of the existing channel, the request is refused (-EEXIST).
  */
 int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl_channel_options *options,
 			       struct waymark_ctl_result **result);
@@ -450,7 +452,8 @@ int waymark_ctl_enable_channel(struct waymark_ctl *ctl, const struct waymark_ctl
 struct waymark_ctl_events_options {
 	size_t size;
 	const char *session;
-	const char *channel;         /* NULL or "": the only one of the domain, or channel0, created if necessary */
+	/* NULL or "": the only one of the domain; if it has none, enable-event and add-context create channel0 */
+	const char *channel;
 	const struct waymark_ctl_domain *domain;
 	const struct waymark_ctl_rule *rules;        /* enable-event */
 	unsigned n_rules;
@@ -505,7 +508,7 @@ int waymark_ctl_add_context(struct waymark_ctl *ctl, const struct waymark_ctl_ev
 struct waymark_ctl_apps_options {
 	size_t size;
 	bool events;                 /* also list their events, with fields */
-	const char *pattern;         /* of the events that are listed; NULL or "": all */
+	const char *pattern;         /* with `events`: only matching events and their applications; NULL or "": all */
 	uint64_t pid;                /* 0: all */
 };
 /* List applications. Options NULL: list all applications, without their events. */
@@ -542,8 +545,8 @@ int waymark_ctl_list_kernel(struct waymark_ctl *ctl, const struct waymark_ctl_ke
 /* Query version and identity of the session daemon: see waymark_ctl_result_version(). */
 int waymark_ctl_version(struct waymark_ctl *ctl, struct waymark_ctl_result **result);
 /*
- * End the session daemon. The session daemon first writes all records, then destroys all sessions. -EACCES: the session
- * daemon belongs to root, and the caller is another user.
+ * End the session daemon. The session daemon first destroys all sessions, and writes all their records. -EACCES: the
+ * session daemon belongs to root, and the caller is another user.
  */
 int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 
@@ -557,14 +560,14 @@ int waymark_ctl_shutdown(struct waymark_ctl *ctl);
 /* Options of waymark_ctl_save(). */
 struct waymark_ctl_save_options {
 	size_t size;
-	const char *session;         /* NULL or "": all sessions of the user */
+	const char *session;         /* NULL or "": all sessions that the user may see */
 	/* a file if it ends in .json (one session), else a directory; NULL: $HOME/.waymark/sessions */
 	const char *path;
 	bool replace;                /* replace an existing file; else -EEXIST */
 };
 /*
- * Save sessions. Each file (mode 0600) is written completely or not at all; the name must not be a symbolic link. The
- * result has the files.
+ * Save sessions. Each file (mode 0600) is written completely or not at all. `replace` replaces a symbolic link of this
+ * name, and does not follow it. The result has the files.
  */
 int waymark_ctl_save(struct waymark_ctl *ctl, const struct waymark_ctl_save_options *options,
 		     struct waymark_ctl_result **result);
@@ -583,9 +586,9 @@ struct waymark_ctl_load_options {
 	bool dated_output;
 };
 /*
- * Load sessions; none is started. If a trace exists at the path of a session, the session uses the default path, and a
- * warning reports the other path. A session that cannot be loaded completely is removed. If the function fails,
- * sessions that were already loaded are kept.
+ * Load sessions; none is started. If the directory at the path in a file is not empty, the session uses the default
+ * path, and a warning reports the path in the file. A session that cannot be loaded completely is removed. If the
+ * function fails, sessions that were already loaded are kept.
  */
 int waymark_ctl_load(struct waymark_ctl *ctl, const struct waymark_ctl_load_options *options,
 		     struct waymark_ctl_result **result);

@@ -146,8 +146,8 @@ enum waymark_ctl_rotation_part {
  */
 enum waymark_ctl_trace_format { WAYMARK_CTL_CTF_1_8 = 0, WAYMARK_CTL_CTF_2 = 1 };
 /*
- * The clock of records. DEFAULT: the hardware counter if every domain of the session has it, else CLOCK_MONOTONIC.
- * PLUGIN occurs only in results.
+ * The clock of records. DEFAULT: the clock plug-in of the session daemon, if it has one; else the hardware counter, if
+ * the session daemon and the kernel can use it; else CLOCK_MONOTONIC. PLUGIN: the clock plug-in of the session daemon.
  */
 enum waymark_ctl_clock { WAYMARK_CTL_CLOCK_DEFAULT, WAYMARK_CTL_CLOCK_COUNTER, WAYMARK_CTL_CLOCK_MONOTONIC,
 			 WAYMARK_CTL_CLOCK_PLUGIN };
@@ -172,7 +172,7 @@ struct waymark_ctl_session_info {
 	const struct waymark_ctl_channel_info *const *channels;
 	unsigned n_channels;
 	const struct waymark_ctl_trackers *trackers;
-	const struct waymark_ctl_counts *counts;     /* of all channels together */
+	const struct waymark_ctl_counts *counts;     /* of all channels together, and of the state dump */
 	uint64_t max_size;           /* limit of the trace in bytes; 0: none */
 	/* the trace has reached the limit, and the session has stopped; clear and start it to record again */
 	bool full;
@@ -186,10 +186,10 @@ struct waymark_ctl_session_info {
 	const char *shm_path;
 	const struct waymark_ctl_unrecorded *const *unrecorded;
 	unsigned n_unrecorded;
-	uint64_t unrecorded_more;    /* number of further applications, which are not in the array */
+	uint64_t unrecorded_more;    /* number of further entries, which are not in the array */
 	uint32_t clock;              /* enum waymark_ctl_clock, never DEFAULT */
 	const char *description;     /* "" if none */
-	int64_t flush_us;            /* flush interval of channels that set no interval; 0: 1 s */
+	int64_t flush_us;            /* flush interval of user channels that set no interval; 0: 1 s */
 	bool snapshot;               /* a flight recorder: only snapshots are written */
 	/* the output of snapshots: first part of their names; directory, "" if none; limit in bytes, 0: none */
 	const char *snapshot_name, *snapshot_path;
@@ -200,7 +200,7 @@ struct waymark_ctl_session_info {
 	bool compress;               /* chunks that a rotation closes are compressed */
 	/*
 	 * number of calls of waymark_snapshot() in programs for which no snapshot was recorded, because the previous
-	 * snapshot began less than 10 s before, or because of an error
+	 * request was made less than 10 s before or was not served yet, or because of an error
 	 */
 	uint64_t snapshots_omitted;
 	/* as in struct waymark_ctl_rotation_options; 0: not set */
@@ -249,7 +249,7 @@ struct waymark_ctl_snapshot_info {
 /* A field of an event. */
 struct waymark_ctl_field_info {
 	const char *name;
-	const char *type;            /* as text: "u32", "string", "enum color", "u8[16]" */
+	const char *type;            /* as text: "u32", "string", "enum of 3", "u8[16]" */
 	const char *unit;            /* "" if none */
 };
 
@@ -262,7 +262,7 @@ struct waymark_ctl_event_info {
 	/* kernel: "events/SUBSYSTEM/NAME", its directory in tracefs */
 	const char *file;
 	uint32_t line;
-	bool enabled;                /* in a session that is recording */
+	bool enabled;                /* in a session of the user (root: of any user) that is recording */
 	const struct waymark_ctl_field_info *const *fields;
 	unsigned n_fields;
 };

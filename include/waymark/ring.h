@@ -13,8 +13,9 @@
  *                      └────────┴────────┴────────┘
  *
  * A *ring set* has one ring for each possible CPU, followed by claim rings. A record is complete or absent: one store
- * at the end of a restartable sequence (rseq(2)) makes the record visible. A writer that is killed leaves nothing to
- * repair. See docs/ring.md.
+ * at the end (in the ring of a CPU: at the end of a restartable sequence, rseq(2)) makes the record visible. A writer
+ * that is killed leaves nothing to repair, except the claim of a claim ring (waymark_ring_set_free_claims()). See
+ * docs/ring.md.
  *
  * Each record is <header><payload>. The record header has 4, 6 or 13 bytes, with the id and the time (struct
  * event_header in docs/trace-format.md). The payload of a record is the sequence of its fragments.
@@ -46,22 +47,23 @@ enum waymark_ring_clock {
 /* Causes of lost records. The lost count of a ring is the sum over all causes. */
 enum waymark_ring_loss {
 	WAYMARK_LOST_FULL = 0,     /* discard mode: no free sub-buffer */
-	WAYMARK_LOST_MEMORY = 1,   /* the memory of the sub-buffer could not be allocated */
-	WAYMARK_LOST_SIZE = 2,     /* larger than a sub-buffer */
+	WAYMARK_LOST_MEMORY = 1,   /* the sub-buffer has no memory yet, or its memory cannot be made accessible */
+	WAYMARK_LOST_SIZE = 2,     /* larger than a sub-buffer; with poll_us, also larger than WAYMARK_RING_SEQ_MAX */
 	WAYMARK_LOST_RETRY = 3,    /* no sequence could commit it, and no claim ring was free */
 	WAYMARK_LOST_CAUSES = 4,
 };
 
 struct waymark_ring_options {
 	size_t size;               /* sizeof(struct waymark_ring_options) */
-	uint32_t subbuf_size;      /* bytes, power of two, 4096 .. 1 GiB */
+	uint32_t subbuf_size;      /* bytes, power of two, 4096 .. 1 GiB, at least a page */
 	uint32_t n_subbufs;        /* power of two; >= 2 to discard, >= 4 to overwrite */
-	uint32_t n_cpus;           /* 0: every possible CPU of the machine */
+	uint32_t n_cpus;           /* 0: every possible CPU of the machine; PER_SET: 0 or 1 */
 	uint32_t header_room;      /* bytes for the reader at the start of each sub-buffer; multiple of 8, <= 1024 */
 	uint32_t mode;             /* enum waymark_ring_mode */
 	uint32_t clock;            /* enum waymark_ring_clock */
 	int64_t block_us;          /* discard mode: longest wait for room in us; 0: no wait, -1: no limit */
-	uint64_t prefault;         /* bytes of the CPU rings to allocate at creation, at least one sub-buffer each */
+	/* bytes of the CPU rings (PER_SET: claim rings) to allocate at creation, at least one sub-buffer each */
+	uint64_t prefault;
 	uint8_t uuid[16];
 	/*
 	 * If poll_us is 0, writers wake the reader. If poll_us is greater, the reader polls the rings every poll_us
@@ -130,7 +132,8 @@ struct waymark_ring_frag {
  * allocation, no lock. The function makes system calls only:
  * - when the process enters a sub-buffer for the first time (mprotect);
  * - on claim rings (signal mask; PER_SET also sched_yield);
- * - to wake a sleeping reader when it enters a new sub-buffer;
+ * - to wake a sleeping reader: when it enters a new sub-buffer, when a sub-buffer has no memory, when no claim ring is
+ *   free, or during waymark_ring_sets_wait_record();
  * - to block, if `block_us` is set.
  * With `poll_us`, it makes none.
  */
@@ -167,14 +170,14 @@ struct waymark_ring_packet {
 int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct waymark_ring_reader **reader);
 /*
  * Open an observer: a reader that copies what a ring in overwrite mode holds, and writes nothing into the ring. A ring
- * may have any number of observers in addition to its reader. An observer begins at the oldest whole sub-buffer.
- * `max_bytes` (0: no limit) limits an observer to the newest sub-buffers with a total size of at most `max_bytes`. The
- * observer always includes the current sub-buffer. The observer counts from its first position: `records` and `lost` of
- * the first piece do not include earlier records. If writers overwrite a sub-buffer that the observer has not read yet,
- * the observer continues at the oldest sub-buffer, and counts from this sub-buffer. begin_pos of the next piece then
- * does not equal the end of the previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns 0;
- * -ENOTSUP in discard mode; -EIO: the ring is corrupt; -EAGAIN: the writer overwrites sub-buffers too fast at the
- * moment.
+ * may have any number of observers in addition to its reader. An observer begins at the oldest sub-buffer that writers
+ * do not overwrite next, or at the position of the last waymark_ring_reader_clear(). `max_bytes` (0: no limit) limits
+ * an observer to the newest sub-buffers with a total size of at most `max_bytes`. The observer always includes the
+ * current sub-buffer. The observer counts from its first position: `records` and `lost` of the first piece do not
+ * include earlier records. If writers overwrite a sub-buffer that the observer has not read yet, the observer continues
+ * at the oldest sub-buffer, and counts from this sub-buffer. begin_pos of the next piece then does not equal the end of
+ * the previous piece. waymark_ring_reader_clear() and _resume() return -EINVAL. Returns 0; -ENOTSUP in discard mode;
+ * -EIO: the ring is corrupt; -EAGAIN: the writer overwrites sub-buffers too fast at the moment; -EINVAL; -ENOMEM.
  */
 int waymark_ring_reader_observe(struct waymark_ring_set *set, uint32_t ring, uint64_t max_bytes,
 				struct waymark_ring_reader **reader);
@@ -204,7 +207,7 @@ int waymark_ring_reader_release(struct waymark_ring_reader *reader, const struct
 uint64_t waymark_ring_reader_lost(struct waymark_ring_reader *reader, uint64_t by_cause[WAYMARK_LOST_CAUSES]);
 /* Return the number of fields that were cut to the limit of the channel, up to now. */
 uint64_t waymark_ring_reader_cut(struct waymark_ring_reader *reader);
-/* Return the number of bytes committed so far: a cheap check for new records. */
+/* Return the ring position up to which writers have committed records: a cheap check for new records. */
 uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
 /*
  * Resume reading where an earlier reader stopped. Call waymark_ring_reader_resume() before the first
@@ -214,8 +217,8 @@ uint64_t waymark_ring_reader_position(const struct waymark_ring_reader *reader);
  * function stores the number of records before `pos` in *records (may be NULL).
  *
  * Returns 0; -EINVAL if `pos` is not a position of the ring; -ESTALE if the data after `pos` has been released to
- * writers. Returns 1 if *records counts only to the beginning of the sub-buffer; the next piece then has the exact
- * number.
+ * writers; -EIO if the ring is corrupt; -EAGAIN if the writers are too fast at the moment. Returns 1 if *records counts
+ * only to the beginning of the sub-buffer; the next piece then has the exact number.
  */
 int waymark_ring_reader_resume(struct waymark_ring_reader *reader, uint64_t pos, uint64_t sequence, uint64_t last_ts,
 			       uint64_t *records);
@@ -263,16 +266,16 @@ int waymark_ring_set_may_reclaim(const struct waymark_ring_set *set);
  */
 void waymark_ring_set_heartbeat(struct waymark_ring_set *set);
 /*
- * Sleep until a writer enters a new sub-buffer of any ring, for at most `timeout_us` (<= 1 s). Returns 1 if woken, 0
- * after the timeout.
+ * Sleep until a writer enters a new sub-buffer of any ring, or wakes the reader for another reason (a request for a
+ * snapshot, missing memory), for at most `timeout_us` (<= 1 s). Returns 1 if woken, 0 after the timeout.
  */
 int waymark_ring_set_wait(struct waymark_ring_set *set, uint64_t timeout_us);
 /*
  * Sleep as waymark_ring_set_wait() does, for up to WAYMARK_RING_WAIT_SETS sets. The sleep also ends when *word differs
  * from `value`: another thread changes *word, then wakes its futex. timeout_us -1: no limit. While the reader is in
  * this sleep, a writer that waits for room treats the reader as running, and detects a crash of the reader. Returns 1
- * if a writer entered a sub-buffer; 0 after the timeout or a change of *word; -ENOTSUP if there are too many sets, or
- * before Linux 5.16.
+ * if a writer entered a sub-buffer or requested a snapshot; 0 after the timeout, a change of *word, a signal or another
+ * wake-up; -ENOTSUP if there are too many sets, or before Linux 5.16.
  */
 #define WAYMARK_RING_WAIT_SETS 127u
 int waymark_ring_sets_wait(struct waymark_ring_set *const *sets, unsigned n, const uint32_t *word, uint32_t value,
@@ -297,7 +300,10 @@ void waymark_ring_set_wake(struct waymark_ring_set *set);
  * identities. 0, 0: anonymous.
  */
 void waymark_ring_set_identity(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
-/* Free the claims of a process; its pidfd must have reported the end of the process. Returns their number. */
+/*
+ * Free the claims of a process; its pidfd must have reported the end of the process. Returns their number; -EINVAL for
+ * the anonymous identity.
+ */
 int waymark_ring_set_free_claims(struct waymark_ring_set *set, uint32_t slot, uint32_t generation);
 /*
  * Retire rings with anonymous claims that made no progress since the last call, and replace them by spare rings.

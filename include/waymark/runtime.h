@@ -76,8 +76,8 @@ union waymark_value {
 /*
  * Declare an event. The library copies the schema and everything that the schema points to. After the call, the caller
  * may free the schema. Returns a handle that stays valid until waymark_event_unregister(); or NULL with errno
- *   EINVAL   a name that is not an identifier, a type that does not exist, an element type that is not a scalar,
- *            an unknown kind or size, a counter without a number
+ *   EINVAL   a provider or event name that is not an identifier, a type that does not exist, an element type that is
+ *            not a scalar, an unknown kind, level or size, a counter without a number
  *   E2BIG    more than WAYMARK_MAX_FIELDS fields
  *   ENOMEM
  * Any thread; not from a signal handler (it takes a lock and allocates). The call does not wait for a session daemon:
@@ -149,12 +149,12 @@ int waymark_disconnect(const char *event, waymark_probe_fn fn, void *data);
  * the process has ended. Each session records at most one requested snapshot in 10 s, and counts the other requests.
  *
  * The snapshot is named REASON-DATE-NUMBER, and the environment of its trace contains the reason. `reason` is cut to
- * 127 bytes. In the name, "_" replaces each byte that a file name cannot contain. `reason` NULL or "": the snapshot has
- * the name of the session's snapshot output.
+ * 127 bytes. "_" replaces control characters and bytes that are not UTF-8; in the name, "_" also replaces '/', spaces
+ * and a '.' at the beginning. `reason` NULL or "": the snapshot has the name of the session's snapshot output.
  *
- * Returns 0; -ENOENT if no flight recorder records this process; -EAGAIN if an earlier request is not served yet, and
- * this request is only counted. Preserves errno. Any thread; async-signal-safe. Takes no lock. The function makes at
- * most one system call for each channel in overwrite mode, to wake the reader of the channel.
+ * Returns 0; -ENOENT if no channel in overwrite mode records this process; -EAGAIN if an earlier request is not served
+ * yet, and this request is only counted. Preserves errno. Any thread; async-signal-safe. Takes no lock. The function
+ * makes at most one system call for each channel in overwrite mode, to wake the reader of the channel.
  */
 int waymark_snapshot(const char *reason);
 

@@ -61,7 +61,8 @@
  *                            DEBUG_LINE
  *
  * A field is named after its argument: the identifier itself, the last member for an argument that ends in .m or ->m,
- * else argN. Provider and name must be identifiers; other text does not compile.
+ * else argN. Provider and name must be identifiers; other text does not compile (in C, clang accepts letters outside
+ * ASCII, but the event is not recorded).
  */
 #define waymark(provider, ...) WMK_EVENT(WAYMARK_KIND_EVENT, "", #provider, __COUNTER__, , ##__VA_ARGS__, ~)
 

@@ -17,7 +17,7 @@
  * - the *site* locates a tracepoint. Each address at which the declaration is inlined has its own site. The assembler
  *   writes the site.
  *
- * Descriptors with the same provider, name and fields are one event.
+ * Descriptors with the same provider, name, kind, format and fields are one event.
  */
 #ifndef WAYMARK_DETAIL_ABI_H
 #define WAYMARK_DETAIL_ABI_H

@@ -2,7 +2,8 @@
 /*
  * event_c.h - C11: map an argument to the type of a field, and to a value.
  *
- * The macros expand each argument twice. A wrapper such as wm_hex(x) must then have two different results:
+ * The macros expand each argument for the descriptor and for the enabled block. A wrapper such as wm_hex(x) must then
+ * have two different results:
  * - in the descriptor, a constant that is never evaluated. The *type* of the constant in the descriptor is a pointer to
  *   a constant pointer to an array; the length of the array is the code of the field (WMK_CODE). The *value* of the
  *   constant is the address of the labels, or NULL;
@@ -305,8 +306,8 @@ WMK_INLINE void wmk_stage_value(struct wmk_stage *s, size_t code, struct wmk_val
 	_Bool wmk_on = 0
 
 /*
- * The SDT note that describes the staged arguments, at most WMK_NOTED_MAX of them. An enumerator without a value is the
- * previous enumerator plus 1, so the offset of an argument is the end of the previous argument.
+ * The SDT note that describes the staged arguments of an event with 1 to WMK_NOTED_MAX arguments. An enumerator without
+ * a value is the previous enumerator plus 1, so the offset of an argument is the end of the previous argument.
  */
 #define WMK_STAGED_TYPE(i) (WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_ENUM || \
 	WMK_CODE_TYPE(sizeof(wmk_code_##i)) == WAYMARK_T_FLAGS ? WMK_CODE_ELEM(sizeof(wmk_code_##i)) : \

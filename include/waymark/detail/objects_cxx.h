@@ -3,7 +3,7 @@
  * objects_cxx.h - C++: texts, containers of numbers, optional values, durations and time points as fields. event_cxx.h
  * includes this file inside the namespace of event_cxx.h.
  *
- *     std::array, std::span of a fixed size           an array of numbers
+ *     std::array                                      an array of numbers
  *     std::vector, std::span, any data() and size()   a sequence of numbers
  *     std::string, std::string_view, char elements    text
  *     std::optional of a number                       a sequence of one number, or an empty one

@@ -73,8 +73,9 @@
 
 /*
  * The SDT note provider:name_args is in the enabled block, after the staging, and describes the staged values, such as
- * "-4@8(%rdx)". An argument of the note has two operands, a size and an offset; size 0 means no argument. An asm
- * statement has at most 30 operands.
+ * "-4@8(%rdx)". If an event has no arguments or more than WMK_NOTED_MAX arguments, the note describes no values (C++)
+ * or does not exist (C). An argument of the note has two operands, a size and an offset; size 0 means no argument. An
+ * asm statement has at most 30 operands.
  */
 #define WMK_NOTED_MAX 12
 #if defined(__x86_64__)
