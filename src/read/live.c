@@ -73,16 +73,11 @@ void wmk_read_live_trim(struct wmk_read_live *live, int64_t from, int64_t to)
 
 int wmk_read_live_first(const struct wmk_read_live *live, int64_t *ns)
 {
-	bool found = false;
-	int64_t one;
+	struct wmk_read_first first = { .err = -ENODATA };
 
 	for (uint32_t i = 0; i < live->n; i++)
-		if (wmk_read_stream_first(live->leaves[i]->stream, &one) >= 0 && (!found || one < *ns)) {
-			*ns = one;
-			found = true;
-		}
-	wmk_error_clear();
-	return found ? 0 : wmk_errorx(-ENODATA, "no packet of the trace has a time");
+		wmk_read_first_add(&first, live->leaves[i]->stream);
+	return wmk_read_first_result(&first, ns);
 }
 
 /* ── the heap ────────────────────────────────────────────────────────────────────────────────────────── */

@@ -88,31 +88,56 @@ void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to)
 	}
 }
 
-int wmk_read_stream_first(const struct wmk_read_stream *stream, int64_t *ns)
+/*
+ * 0: *ns is the begin of the first packet with a record; 1: the stream has no record, and *ns is the begin of its first
+ * packet; -errno.
+ */
+static int stream_first(const struct wmk_read_stream *stream, int64_t *ns)
 {
 	struct wmk_read_stream *other;
-	int err = wmk_read_stream_open(stream->trace, stream->file, &other);
+	int err = wmk_read_stream_open(stream->trace, stream->file, &other), got;
+	int64_t begin = 0;
 
 	if (err < 0)
 		return err;
-	err = wmk_read_stream_next(other) == WMK_READ_PACKET && other->packet.has_begin ? 0 : -ENODATA;
-	*ns = other->ns;
+	err = -ENODATA;
+	while ((got = wmk_read_stream_next(other)) == WMK_READ_PACKET && other->packet.has_begin) {
+		begin = other->ns;
+		if (err < 0)
+			*ns = begin;
+		err = 1;
+	}
 	wmk_read_stream_close(other);
-	return err;
+	if (err < 0 || got == WMK_READ_END)
+		return err;
+	*ns = begin;
+	return 0;
+}
+
+void wmk_read_first_add(struct wmk_read_first *first, const struct wmk_read_stream *stream)
+{
+	int64_t ns = 0;
+	const int err = stream_first(stream, &ns);
+	const bool is_better = first->err < 0 || (first->err == 1 && err == 0);
+
+	if (err >= 0 && (is_better || (err == first->err && ns < first->ns)))
+		*first = (struct wmk_read_first){ .err = err, .ns = ns };
+	wmk_error_clear();
+}
+
+int wmk_read_first_result(const struct wmk_read_first *first, int64_t *ns)
+{
+	*ns = first->ns;
+	return first->err < 0 ? wmk_errorx(-ENODATA, "no packet of the trace has a time") : 0;
 }
 
 int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns)
 {
-	bool found = false;
-	int64_t one;
+	struct wmk_read_first first = { .err = -ENODATA };
 
 	for (uint32_t i = 0; i < merge->n; i++)
-		if (wmk_read_stream_first(merge->leaves[i].stream, &one) >= 0 && (!found || one < *ns)) {
-			*ns = one;
-			found = true;
-		}
-	wmk_error_clear();
-	return found ? 0 : wmk_errorx(-ENODATA, "no packet of the trace has a time");
+		wmk_read_first_add(&first, merge->leaves[i].stream);
+	return wmk_read_first_result(&first, ns);
 }
 
 /*

@@ -33,15 +33,19 @@ int wmk_read_merge_add(struct wmk_read_merge *merge, const struct wmk_read_trace
  */
 void wmk_read_merge_trim(struct wmk_read_merge *merge, int64_t from, int64_t to);
 /*
- * Get the earliest start time of the first packets of all streams, in ns. Returns 0, or -ENODATA if no first packet has
- * a time. The function reads the first packet header of each stream; no stream advances.
+ * Get the earliest time, in ns, at which a packet with records begins. If no stream has a record, the earliest time of
+ * the packets without records. Returns 0, or -ENODATA if no packet has a time. The function reads the first packets of
+ * each stream; no stream advances.
  */
 int wmk_read_merge_first(const struct wmk_read_merge *merge, int64_t *ns);
-/*
- * Do the same as wmk_read_merge_first() for one stream. The stream does not advance. After an error, the cause chain of
- * the error may remain.
- */
-int wmk_read_stream_first(const struct wmk_read_stream *stream, int64_t *ns);
+/* The same time, from streams that the caller adds one by one. Begin with { .err = -ENODATA }. */
+struct wmk_read_first {
+	int err;                   /* 0: from a packet with records; 1: from packets without records; -ENODATA */
+	int64_t ns;
+};
+void wmk_read_first_add(struct wmk_read_first *first, const struct wmk_read_stream *stream);
+/* Returns 0, or -ENODATA with a cause chain. */
+int wmk_read_first_result(const struct wmk_read_first *first, int64_t *ns);
 /*
  * Return the order of records with equal times, as in babeltrace2: by the trace's UUID, the trace's name, the stream
  * class and the stream. Negative: `a` is first; 0: undefined.

@@ -97,7 +97,7 @@ size_t rig_packet(uint8_t packet[RIG_PACKET], unsigned id, uint64_t begin, unsig
 	at = put(packet, at, content * 8, 8);
 	at = put(packet, at, size * 8, 8);
 	at = put(packet, at, begin, 8);
-	at = put(packet, at, begin + n - 1, 8);
+	at = put(packet, at, n ? begin + n - 1 : begin, 8);
 	for (unsigned i = 0; i < n; i++) {
 		at = put(packet, at, id, 1);
 		at = put(packet, at, begin + i, 8);

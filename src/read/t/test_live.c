@@ -357,6 +357,28 @@ static void incomplete_packet_at_the_end_is_damage_if_not_written(void **state)
 	}
 }
 
+/* Times relative to the first record: an empty packet at the begin of a stream has an earlier time. */
+static void first_time_is_that_of_the_first_packet_with_records(void **state)
+{
+	int64_t first;
+	struct world w;
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		world_open(&w, FOR_EVER, true);
+		add(&w, "a", 0, 10, 0, 0);
+		add(&w, "a", 0, 30, n, 0);
+		add(&w, "b", 0, 20, 0, 0);
+		add(&w, "b", 0, 40, n, 0);
+		world_follow(&w);
+		assert_int_equal(wmk_read_live_first(w.live, &first), 0);
+		assert_int_equal(first, n ? 30 : 10);
+		w.still = WMK_READ_OVER;
+		assert_int_equal(comes_end(&w), 2 * n);
+		world_close(&w);
+	}
+}
+
 /* Only selected records are returned; following ends when the selected time has passed. */
 static void following_ends_after_the_selected_time(void **state)
 {
@@ -476,6 +498,7 @@ int main(void)
 		cmocka_unit_test(live_reader_reads_streams_that_appear_and_disappear),
 		cmocka_unit_test(truncated_stream_is_reported_once),
 		cmocka_unit_test(incomplete_packet_at_the_end_is_damage_if_not_written),
+		cmocka_unit_test(first_time_is_that_of_the_first_packet_with_records),
 		cmocka_unit_test(following_ends_after_the_selected_time),
 		cmocka_unit_test(missing_trace_directory_is_an_error_unless_awaited),
 		cmocka_unit_test(chunk_that_a_rotation_moves_before_it_is_opened_is_read_once),
