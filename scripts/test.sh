@@ -135,17 +135,14 @@ done
 
 # make_build BUILD SHARE: build it, and write "good" or "bad" to build-tests/NAME.made.
 make_build() {
-	local name options suites dir log made=good needed= c=gcc cxx=g++ linker=
+	local name options suites dir log made=good needed= c=gcc cxx=g++
 	IFS='|' read -r name options _ suites <<<"$1"
 	dir=build-tests/${2:-$name} log=build-tests/$name.log
 	case $name in testpoints | clang) c=clang cxx=clang++ ;; esac
-	# The release builds link as users do. The others link with gold, where installed: it takes less CPU time.
-	case $name in testpoints | asan | tsan) linker=$(command -v ld.gold >/dev/null && echo gold) ;; esac
 	: >"$log"
 	if [ ! -f "$dir/build.ninja" ]; then
 		# shellcheck disable=SC2086 # options are several words
-		CC=$c CXX=$cxx CC_LD=$linker CXX_LD=$linker \
-			meson setup "$dir" --werror -Dtests=enabled $options >"$log" 2>&1 || made=bad
+		CC=$c CXX=$cxx meson setup "$dir" --werror -Dtests=enabled $options >"$log" 2>&1 || made=bad
 	fi
 	# The short run builds only the files that its tests need; gcc-release builds all.
 	if [ $made = good ] && [ "$long" = 0 ] && [ "$name" != gcc-release ] && [ -z "$2" ]; then
