@@ -416,7 +416,7 @@ static void missing_trace_directory_is_an_error_unless_awaited(void **state)
 
 /* A session with the trace "first", the open chunk "open", and the next chunk, which is not in the session yet. */
 struct session {
-	char path[64], closed[160];
+	char path[24], closed[160];
 	struct grow_rig chunk[2];
 };
 
