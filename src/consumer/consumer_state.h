@@ -100,6 +100,7 @@ struct wmk_stream {
 	/* the stream is a state dump: written at once, even if its group is written only at stop */
 	bool dump;
 	bool stuck;                        /* the output refused the last packet */
+	bool has_pending;                  /* a packet with records stays in the source, to be written later */
 	bool failed;                       /* the source is corrupt, or the stream cannot be continued */
 };
 

@@ -188,6 +188,7 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	uint64_t fresh;
 	int ret, err;
 
+	stream->has_pending = false;
 	if (stream->failed)
 		return 0;
 	ret = stream->source->ops->next(stream->source, mode != WMK_DRAIN_WHOLE, &packet);
@@ -197,6 +198,7 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 	}
 	if (ret <= 0)
 		return 0;
+	stream->has_pending = packet.len != 0;
 	err = packet.len && consumer->options.ready ? consumer->options.ready(consumer->options.data) : 0;
 	if (err == -EAGAIN && mode != WMK_DRAIN_END)
 		return 0;
@@ -207,6 +209,7 @@ static int take_packet(struct wmk_consumer *consumer, struct wmk_stream *stream,
 		if (mode != WMK_DRAIN_END || (stream->group->keep && !(err == -EDQUOT && stream->group->budget)))
 			return err;
 	}
+	stream->has_pending = false;
 	consumer->clock.is_due |= packet.len != 0;
 	fresh = packet.records > stream->taken ? packet.records - stream->taken : 0;
 	stream->taken += fresh;
@@ -253,11 +256,12 @@ static int put_counts(struct wmk_consumer *consumer, struct wmk_stream *stream, 
 	return is_due ? err : 0;
 }
 
+/* A pending packet has earlier times than the stop, so the stream does not end yet. */
 static int write_counts(struct wmk_consumer *consumer, struct wmk_stream *stream)
 {
 	update_cut(stream);
 	return put_counts(consumer, stream, wmk_stream_lost(stream) + wmk_stream_unwritten(stream),
-			  stream->group->stop_ts);
+			  stream->has_pending ? 0 : stream->group->stop_ts);
 }
 
 int wmk_stream_end_chunk(struct wmk_consumer *consumer, struct wmk_stream *stream)
