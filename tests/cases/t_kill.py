@@ -172,7 +172,7 @@ def kill_at_each_instruction_keeps_the_trace_complete(case):
 
 
 @limit(100)
-def stop_at_each_instruction_blocks_no_other_writer(case):
+def writer_stopped_at_any_instruction_does_not_block_other_writers(case):
     """
     A writer is stopped in the middle of a record. The others write ten times the ring's size through a running consumer
     daemon, and lose nothing.
@@ -205,5 +205,5 @@ if __name__ == '__main__':
     print('# killing with seed %d' % SEED)
     main([
         kill_of_one_application_does_not_affect_another, kill_at_each_instruction_keeps_the_trace_complete,
-        stop_at_each_instruction_blocks_no_other_writer
+        writer_stopped_at_any_instruction_does_not_block_other_writers
     ])

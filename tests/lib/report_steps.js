@@ -126,6 +126,9 @@ write();
 for (const details of document.querySelectorAll("details"))
 	details.open = true;
 await new Promise(done => setTimeout(done, 400));
+/* The page fills the table after a delay, which is longer on a busy machine. */
+for (let i = 0; i < 100 && document.getElementById("window-table") && !document.querySelector("#window-table tbody"); i++)
+	await new Promise(done => setTimeout(done, 100));
 out.chart_tables = [...document.querySelectorAll("#chart-list details")].map(is => is.querySelectorAll("tbody tr").length);
 out.flame_rows = [...document.querySelectorAll("#flame-table tbody tr")].map(is =>
 	[...is.children].map(cell => cell.textContent));

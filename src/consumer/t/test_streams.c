@@ -309,7 +309,7 @@ static void check_refused(int err, bool is_disk_full)
 	rig_close(&rig);
 }
 
-static void full_disk_delays_all_streams_and_other_errors_delay_one(void **state)
+static void full_disk_delays_all_streams_and_other_errors_delay_one_stream(void **state)
 {
 	(void)state;
 	check_refused(-EFBIG, false);
@@ -527,7 +527,7 @@ static void check_readers(const struct rig *rig, uint64_t *lines)
 }
 
 /* A consumer is killed while it replaces a file: readers skip the incomplete file, and the next consumer continues. */
-static void incomplete_replacement_file_is_ignored_and_resumed(void **state)
+static void stream_resumes_despite_incomplete_replacement_file(void **state)
 {
 	const struct wmk_store_limits limits = { 4096, 1 };
 	struct wmk_consumer_set how = { .channel = "app", .start_ts = wmk_clock_monotonic(), .limits = &limits };
@@ -585,13 +585,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packets_record_the_lost_count_at_their_time),
 		cmocka_unit_test(drain_pass_reads_at_most_one_ring_size_from_a_stream),
-		cmocka_unit_test(full_disk_delays_all_streams_and_other_errors_delay_one),
+		cmocka_unit_test(full_disk_delays_all_streams_and_other_errors_delay_one_stream),
 		cmocka_unit_test(lost_counts_are_written_after_first_records_find_no_space),
 		cmocka_unit_test(stream_with_obstructed_file_is_reported_and_others_continue),
 		cmocka_unit_test(cleared_corrupt_stream_restarts_if_its_source_is_cleared),
 		cmocka_unit_test(cleared_stream_restarts_when_its_file_can_be_created),
 		cmocka_unit_test(resume_with_clear_discards_records_and_reports_failures),
-		cmocka_unit_test(incomplete_replacement_file_is_ignored_and_resumed),
+		cmocka_unit_test(stream_resumes_despite_incomplete_replacement_file),
 	};
 
 	return cmocka_run_group_tests(tests, stay_here, NULL);

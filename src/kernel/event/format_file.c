@@ -62,7 +62,8 @@ static bool number(struct wmk_scan part, uint32_t *value)
 }
 
 /*
- * Copies a text to the format's memory. NULL: the memory is full; wmk_kformat_parse() allocates enough for all texts.
+ * Copies a text to the format's memory. Returns NULL if the memory is too small, although wmk_kformat_parse() allocates
+ * enough memory for all texts.
  */
 static const char *keep(struct parser *parser, const char *at, size_t len)
 {

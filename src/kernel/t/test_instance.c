@@ -143,7 +143,7 @@ static bool keep_one(void *data, const char *name)
 }
 
 /* Removes instances of this owner except one, and those of dead processes; keeps those of others. */
-static void sweep_removes_tracefs_instances_of_owner_and_dead_processes(void **state)
+static void tracefs_instances_of_this_owner_and_of_ended_processes_are_removed(void **state)
 {
 	char kept[WMK_KINSTANCE_NAME], gone[WMK_KINSTANCE_NAME], dead[WMK_KINSTANCE_NAME], alive[WMK_KINSTANCE_NAME],
 		self[WMK_KINSTANCE_OWNER];
@@ -327,7 +327,7 @@ int main(void)
 		cmocka_unit_test(tracefs_instance_is_created_and_removed),
 		cmocka_unit_test(tracefs_instance_in_use_is_not_removed),
 		cmocka_unit_test(tracefs_instance_with_invalid_options_is_rejected),
-		cmocka_unit_test(sweep_removes_tracefs_instances_of_owner_and_dead_processes),
+		cmocka_unit_test(tracefs_instances_of_this_owner_and_of_ended_processes_are_removed),
 		cmocka_unit_test(instance_owner_name_of_a_process_is_constant),
 		cmocka_unit_test(wrong_tracefs_directories_are_rejected),
 		cmocka_unit_test(malformed_lines_of_the_event_list_are_skipped),

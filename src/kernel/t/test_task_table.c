@@ -324,7 +324,7 @@ static void events_before_the_proc_scan_correct_earlier_task_values(void **state
 }
 
 /* A thread other than the first executes a program: it takes the number of the first one, which had exited. */
-static void thread_that_executes_takes_the_number_of_the_first_thread(void **state)
+static void thread_that_calls_exec_gets_the_tid_of_the_first_thread(void **state)
 {
 	struct run *run = *state;
 	struct wmk_ktask task;
@@ -510,7 +510,7 @@ int main(void)
 		T(second_scan_of_proc_corrects_the_tasks_after_lost_events),
 		T(task_table_is_independent_of_the_order_of_events),
 		T(events_before_the_proc_scan_correct_earlier_task_values),
-		T(thread_that_executes_takes_the_number_of_the_first_thread),
+		T(thread_that_calls_exec_gets_the_tid_of_the_first_thread),
 		T(task_that_ended_before_the_query_gets_values_of_its_parent),
 		T(task_without_events_is_looked_up_once),
 		T(look_up_ends_for_unknown_and_cyclic_parent_tasks),

@@ -130,7 +130,7 @@ static void next_reader_process_continues_where_the_last_one_ended(void **state)
  * A reader is killed between the write of a piece and its release. The next reader is killed too, after it was given
  * the next piece. The third reader counts exactly.
  */
-static void third_reader_has_exact_counts_at_an_unreleased_piece(void **state)
+static void third_reader_counts_exactly_after_two_killed_readers(void **state)
 {
 	struct pair p;
 	struct waymark_ring_packet packet;
@@ -527,7 +527,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(next_reader_process_continues_where_the_last_one_ended),
-		cmocka_unit_test(third_reader_has_exact_counts_at_an_unreleased_piece),
+		cmocka_unit_test(third_reader_counts_exactly_after_two_killed_readers),
 		cmocka_unit_test(test_invalid_ring_sets_are_refused),
 		cmocka_unit_test(cleared_rings_restart_without_old_records),
 		cmocka_unit_test(ring_read_stops_at_the_chunk_end_and_counts_restart),
