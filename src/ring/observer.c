@@ -9,8 +9,6 @@
  *
  * The counts of an observer start at its first piece, and start again at the first piece after a gap.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -20,35 +18,6 @@
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
-
-#define HUGE_PAGE ((size_t)2 << 20)
-
-/*
- * Records begin after the header of the sub-buffer and the header_room, so the size of a sub-buffer is large enough for
- * the header_room and the records. A large copy uses huge pages: the page faults of small pages would take longer than
- * the copy.
- */
-int wmk_ring_copy_alloc(struct waymark_ring_reader *r)
-{
-	const size_t size = r->set->subbuf_size;
-
-	if (r->copy)
-		return 0;
-	r->copy = size < HUGE_PAGE ? malloc(size) : aligned_alloc(HUGE_PAGE, size);
-	if (!r->copy)
-		return -ENOMEM;
-	if (size >= HUGE_PAGE)
-		wmk_ring_syscall(SYS_madvise, (long)r->copy, (long)size, MADV_HUGEPAGE, 0, 0, 0);
-	return 0;
-}
-
-void *wmk_ring_reader_take(struct waymark_ring_reader *reader)
-{
-	void *copy = reader->copy;
-
-	reader->copy = NULL;
-	return copy;
-}
 
 void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_sub *sub)
 {

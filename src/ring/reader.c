@@ -12,11 +12,14 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ring/reader.h"
 #include "ring/writer.h"
 
+#define HUGE_PAGE ((size_t)2 << 20)
 #define SNAPSHOT_TRIES 100000
 #define STUCK_TRIES 100
 #define OVERTAKEN_TRIES 1000       /* for one packet: only a process that forges write_pos exceeds this */
@@ -336,11 +339,38 @@ static int look(struct waymark_ring_reader *r, struct wmk_ring_snapshot *s)
 	return wmk_ring_counts_load(r);
 }
 
+/*
+ * Allocate memory for copied pieces, if the reader has none. Returns 0 or -ENOMEM. Records begin after the header of
+ * the sub-buffer and the header_room, so memory of the size of a sub-buffer contains the header_room and the records.
+ * For a large copy, the page faults of small pages would take longer than the copy, so it uses huge pages.
+ */
+static int alloc_copy(struct waymark_ring_reader *r)
+{
+	const size_t size = r->set->subbuf_size;
+
+	if (r->copy)
+		return 0;
+	r->copy = size < HUGE_PAGE ? malloc(size) : aligned_alloc(HUGE_PAGE, size);
+	if (!r->copy)
+		return -ENOMEM;
+	if (size >= HUGE_PAGE)
+		wmk_ring_syscall(SYS_madvise, (long)r->copy, (long)size, MADV_HUGEPAGE, 0, 0, 0);
+	return 0;
+}
+
+void *wmk_ring_reader_take(struct waymark_ring_reader *reader)
+{
+	void *copy = reader->copy;
+
+	reader->copy = NULL;
+	return copy;
+}
+
 static int next_copy(struct waymark_ring_reader *r, unsigned flags, struct wmk_ring_snapshot *s,
 		     struct waymark_ring_packet *packet)
 {
 	struct ring_piece p;
-	int rc = wmk_ring_copy_alloc(r);
+	int rc = alloc_copy(r);
 
 	if (rc < 0)
 		return rc;
@@ -448,7 +478,7 @@ int waymark_ring_reader_open(struct waymark_ring_set *set, uint32_t ring, struct
 	r->ring = ring;
 	r->ctl = set->ring[ring].ctl;
 	r->data = set->ring[ring].data;
-	if (set->options.mode == WAYMARK_RING_OVERWRITE && wmk_ring_copy_alloc(r) < 0) {
+	if (set->options.mode == WAYMARK_RING_OVERWRITE && alloc_copy(r) < 0) {
 		free(r);
 		return -ENOMEM;
 	}

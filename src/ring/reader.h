@@ -86,8 +86,6 @@ void wmk_ring_read_sub(const struct waymark_ring_reader *r, uint64_t sub, struct
  * gap.
  */
 void wmk_ring_count_from(struct waymark_ring_reader *r, const struct wmk_ring_sub *sub);
-/* Allocate r->copy, if the reader has no such memory. 0; -ENOMEM. */
-int wmk_ring_copy_alloc(struct waymark_ring_reader *r);
 /* Store the position and counts of the reader in the ring, for a later reader. */
 void wmk_ring_leave_word(struct waymark_ring_reader *r);
 /*
