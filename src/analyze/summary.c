@@ -28,7 +28,7 @@ static const char *const shown[] = { "cpus",     "threads", "spans",   "slowest"
 				     "syscalls", "devices", "futexes", "events" };
 
 #define MUCH 10.0                      /* percent of the length of the trace */
-#define WHO 96                         /* bytes of a number with a name */
+#define NUMBERED_MAX 96                         /* bytes of a number with a name */
 
 static const struct wmk_result_table *table_of(const struct wmk_result *result, const char *name)
 {
@@ -71,15 +71,15 @@ static const char *duration(int64_t ns, char buf[32])
 }
 
 /* The number of a thread or a process, and its name if the trace has one. */
-static const char *who(const struct wmk_result_table *table, uint32_t row, const char *number_key, const char *name_key,
-		       char buf[WHO])
+static const char *numbered(const struct wmk_result_table *table, uint32_t row, const char *number_key,
+			    const char *name_key, char buf[NUMBERED_MAX])
 {
 	const char *name = text(table, row, name_key);
 
 	if (*name)
-		snprintf(buf, WHO, "%" PRId64 " (%s)", number(table, row, number_key), name);
+		snprintf(buf, NUMBERED_MAX, "%" PRId64 " (%s)", number(table, row, number_key), name);
 	else
-		snprintf(buf, WHO, "%" PRId64, number(table, row, number_key));
+		snprintf(buf, NUMBERED_MAX, "%" PRId64, number(table, row, number_key));
 	return buf;
 }
 
@@ -106,7 +106,7 @@ static void find_cpu_use(struct wmk_result *result)
 	const struct wmk_result_table *cpus = table_of(result, "cpus"), *threads = table_of(result, "threads");
 	int64_t busy = 0, known = 0, waited = 0;
 	uint32_t most;
-	char buf[2][32], thread[WHO];
+	char buf[2][32], thread[NUMBERED_MAX];
 
 	for (uint32_t row = 0; cpus && row < cpus->n_rows; row++) {
 		busy += number(cpus, row, "busy_ns");
@@ -119,13 +119,13 @@ static void find_cpu_use(struct wmk_result *result)
 	most = greatest(threads, "running_ns");
 	wmk_result_note(result, "%u CPU%s busy for %.0f %%; most by thread %s: %s", cpus->n_rows,
 			cpus->n_rows == 1 ? " was" : "s were", 100.0 * (double)busy / (double)known,
-			who(threads, most, "tid", "name", thread),
+			numbered(threads, most, "tid", "name", thread),
 			duration(number(threads, most, "running_ns"), buf[0]));
 	most = greatest(threads, "runnable_ns");
 	if (percent(result, waited) >= MUCH)
 		wmk_result_note(result, "threads waited %s for a CPU; longest thread %s: %s "
 					"(`waymark analyze sched --sort=runnable_ns`)",
-				duration(waited, buf[0]), who(threads, most, "tid", "name", thread),
+				duration(waited, buf[0]), numbered(threads, most, "tid", "name", thread),
 				duration(number(threads, most, "runnable_ns"), buf[1]));
 }
 
@@ -140,7 +140,7 @@ static void find_waits(struct wmk_result *result)
 	} waits[] = { { "futex_ns", "futexes", "locks" }, { "disk_ns", "disks", "io" },
 		      { "uninterruptible_ns", "disks or kernel locks", "io" } };
 	const struct wmk_result_table *threads = table_of(result, "threads");
-	char buf[2][32], thread[WHO];
+	char buf[2][32], thread[NUMBERED_MAX];
 
 	for (unsigned i = 0; threads && i < WMK_ARRAY_LEN(waits); i++) {
 		const uint32_t most = greatest(threads, waits[i].key);
@@ -152,7 +152,7 @@ static void find_waits(struct wmk_result *result)
 			wmk_result_note(result, "threads waited %s for %s; longest thread %s: %s "
 						"(`waymark analyze %s`)",
 					duration(sum, buf[0]), waits[i].words,
-					who(threads, most, "tid", "name", thread),
+					numbered(threads, most, "tid", "name", thread),
 					duration(number(threads, most, waits[i].key), buf[1]), waits[i].analysis);
 	}
 }
@@ -161,19 +161,19 @@ static void find_slow(struct wmk_result *result)
 {
 	const struct wmk_result_table *futexes = table_of(result, "futexes"), *slowest = table_of(result, "slowest"),
 				      *devices = table_of(result, "devices"), *calls = table_of(result, "syscalls");
-	char buf[3][32], owner[WHO];
+	char buf[3][32], owner[NUMBERED_MAX];
 
 	if (futexes && percent(result, number(futexes, 0, "total_ns")) >= MUCH &&
 	    number(futexes, 0, "most_waiters") > 1)
 		wmk_result_note(result, "the futex %s of process %s had up to %" PRId64
 					" waiters, for %s in %" PRId64 " waits (`waymark analyze locks`)",
-				text(futexes, 0, "address"), who(futexes, 0, "pid", "process", owner),
+				text(futexes, 0, "address"), numbered(futexes, 0, "pid", "process", owner),
 				number(futexes, 0, "most_waiters"), duration(number(futexes, 0, "total_ns"), buf[0]),
 				number(futexes, 0, "waits"));
 	if (slowest)
 		wmk_result_note(result, "the slowest span is %s of thread %s: %s "
 					"(`waymark analyze %s`)",
-				text(slowest, 0, "span"), who(slowest, 0, "tid", "name", owner),
+				text(slowest, 0, "span"), numbered(slowest, 0, "tid", "name", owner),
 				duration(number(slowest, 0, "duration_ns"), buf[0]),
 				cell(slowest, 0, "running_ns")->has ? "path" : "spans");
 	if (devices)

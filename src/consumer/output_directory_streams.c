@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_directory_streams.c - the streams of a directory, which may be the spool of a relay. One pwritev() writes a
- * packet. If the sub-buffer has a header_room, the packet header is in the header_room, directly before the records.
+ * output_directory_streams.c - the streams of a directory, which may be the spool of a relay. If the sub-buffer has a
+ * header_room, the packet header is in the header_room, directly before the records.
  */
 #include "consumer/output_directory_streams.h"
 

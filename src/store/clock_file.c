@@ -70,7 +70,7 @@ static int open_file(struct wmk_store *store, struct wmk_store_clock *clock, con
 	return err;
 }
 
-/* Append one sync point. Append one sync point; if the file is empty, first write the header of the file. */
+/* Append one sync point. If the file is empty, first write the header of the file. */
 static int append(struct wmk_store *store, struct wmk_store_clock *clock, const struct wmk_clock_head *head,
 		  const struct wmk_clock_point *point)
 {

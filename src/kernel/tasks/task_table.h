@@ -2,7 +2,7 @@
 /*
  * task_table.h - the history of tasks: the name, process and namespaces of a thread number at a time. The history
  * supplies the contexts `pid`, `procname`, `prio`, `vpid`, `vtid` and others of kernel records. A kernel record
- * contains only a number (`tid`) and a time. of kernel records, which contain only a number (`tid`) and a time.
+ * contains only a number (`tid`) and a time.
  *
  *     /proc, once ──wmk_ktasks_open()───┐
  *     task_newtask        ──_note_fork()┤   versions of each      _find(tid, cpu, ts) ──► struct wmk_ktask
