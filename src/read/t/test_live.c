@@ -488,6 +488,75 @@ static void chunk_that_a_rotation_closes_is_read_in_order(void **state)
 	rotate_after_the_scan(".20261128T214455+0000-20261128T214555+0000-0");
 }
 
+static uint64_t inode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_ino;
+}
+
+/* Create traces until the directory of one has this inode number. False: the file system does not use numbers again. */
+static bool rig_open_at_inode(struct grow_rig *rig, uint64_t inode)
+{
+	struct grow_rig other[20];
+	unsigned n = 0;
+	bool is_same = false;
+
+	while (!is_same && n < 20) {
+		rig_open(&other[n], true);
+		is_same = inode_of(other[n++].path) == inode;
+	}
+	if (is_same)
+		*rig = other[--n];
+	while (n)
+		rig_close(&other[--n]);
+	return is_same;
+}
+
+/* Retention or a compression removes a closed chunk, and the next open chunk gets the inode number of its directory. */
+static void new_chunk_with_the_inode_number_of_a_removed_chunk_is_read(void **state)
+{
+	char path[] = "/tmp/waymark-s-XXXXXX", open_chunk[64], closed[64];
+	uint8_t packet[RIG_PACKET];
+	struct world w;
+
+	(void)state;
+	world_open(&w, 0, true);
+	assert_non_null(mkdtemp(path));
+	snprintf(open_chunk, sizeof(open_chunk), "%s/open", path);
+	snprintf(closed, sizeof(closed), "%s/closed", path);
+	add(&w, "a", 0, 10, 2, 0);
+	move_trace(&w.rig, open_chunk);
+	w.path = path;
+	world_follow(&w);
+	comes(&w, 2, 10, 11);
+	move_trace(&w.rig, closed);
+	const uint64_t inode = inode_of(closed);
+
+	/* A new file in the directory makes the reader scan: first for the new path, then for all files. */
+	for (unsigned i = 0; i < 3; i++) {
+		add(&w, (const char *[]){ "b", "c", "d" }[i], 0, 12, 0, 0);
+		comes_nothing(&w);
+	}
+	rig_close(&w.rig);
+	const bool is_same = rig_open_at_inode(&w.rig, inode);
+
+	if (!is_same)
+		rig_open(&w.rig, true);
+	rig_append(&w.rig, "a", packet, rig_packet(packet, 0, 20, 2, 0));
+	move_trace(&w.rig, open_chunk);
+	comes(&w, 2, 20, 21);
+	w.still = WMK_READ_OVER;
+	assert_int_equal(comes_end(&w), 0);
+	world_close(&w);
+	assert_int_equal(rmdir(path), 0);
+	if (!is_same) {
+		print_message("this file system does not use inode numbers again\n");
+		skip();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +572,7 @@ int main(void)
 		cmocka_unit_test(missing_trace_directory_is_an_error_unless_awaited),
 		cmocka_unit_test(chunk_that_a_rotation_moves_before_it_is_opened_is_read_once),
 		cmocka_unit_test(chunk_that_a_rotation_closes_is_read_in_order),
+		cmocka_unit_test(new_chunk_with_the_inode_number_of_a_removed_chunk_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
